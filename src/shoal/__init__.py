@@ -1,0 +1,71 @@
+"""shoal turns a table about people into a table that can be published.
+
+*Policy in, Release out*: a :class:`Policy` says what is promised, :func:`anonymize` searches and recodes, an
+independent :func:`audit` counts the published table again, and nothing leaves that does not hold.
+
+The way data goes: ``read → roles → encode & count → search → recode → publish → audit → report``.
+
+======================  ===============================================================
+``tables``              READ: dataframes and files in and out, counting and applying
+``hierarchies``         GENERALIZE: one file per way to build levels
+``models``              PROMISE: one file per condition on equivalence classes
+``algorithms``          SEARCH: one file per paper
+``recodings``           DECISION: what a search may answer
+``utility``, ``risk``   what is lost, what an attacker can do
+``release``, ``auditing``  RELEASE and AUDIT
+``reporting``           the audit, told to people
+``cli``                 the command line
+``datasets``            the embedded Adult table and the papers' small ones
+======================  ===============================================================
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal import algorithms, catalog, datasets, errors, hierarchies, models, risk, utility
+    from shoal.auditing import Audit, audit
+    from shoal.errors import AuditFailed, Infeasible, Misfit, PolicyError, ShoalError, TableError
+    from shoal.pipeline import anonymize
+    from shoal.policy import Policy
+    from shoal.release import Release
+    from shoal.reporting import report
+    from shoal.tables import read, suggest
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Audit": "shoal.auditing",
+    "AuditFailed": "shoal.errors",
+    "Infeasible": "shoal.errors",
+    "Misfit": "shoal.errors",
+    "Policy": "shoal.policy",
+    "PolicyError": "shoal.errors",
+    "Release": "shoal.release",
+    "ShoalError": "shoal.errors",
+    "TableError": "shoal.errors",
+    "anonymize": "shoal.pipeline",
+    "audit": "shoal.auditing",
+    "read": "shoal.tables",
+    "report": "shoal.reporting",
+    "suggest": "shoal.tables",
+}
+_FOLDERS = ("algorithms", "catalog", "datasets", "errors", "hierarchies", "models", "risk", "utility")
+
+__all__ = [*_FOLDERS, *_WHERE]  # noqa: PLE0604 - names, lazily resolved
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        found = getattr(import_module(_WHERE[name]), name)
+        globals()[name] = found
+        return found
+    if name in _FOLDERS:
+        return import_module(f"shoal.{name}")
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

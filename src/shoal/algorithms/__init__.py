@@ -1,0 +1,16 @@
+"""SEARCH: one file per paper; arrays only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.catalog import lazy_family
+
+if TYPE_CHECKING:
+    from shoal.algorithms.exhaustive import Exhaustive
+    from shoal.algorithms.mondrian import Mondrian
+
+__all__ = ["Algorithm", "Exhaustive", "Mondrian", "Problem"]
+
+__getattr__ = lazy_family("algorithms")

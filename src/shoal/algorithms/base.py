@@ -1,0 +1,91 @@
+"""Problem: the question.  Algorithm: who answers it, with a recoding."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.catalog import Entry
+from shoal.errors import Infeasible
+from shoal.frequencies import Classes, Frequencies
+from shoal.models.base import PrivacyModel
+from shoal.recodings.base import Column, Recoding
+from shoal.utility.base import Metric
+
+Ints = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is (0: not known)."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a search is asked: arrays and promises, no tables."""
+
+    frequencies: Frequencies
+    columns: tuple[Column, ...]
+    models: tuple[PrivacyModel, ...]
+    sensitive: Mapping[str, int]
+    """The place of each sensitive column in the frequencies."""
+    loss: Metric
+    max_suppressed: int = 0
+    """How many records may be suppressed."""
+    seed: int = 0
+    progress: Progress = field(default=silent, repr=False)
+
+    @property
+    def least_records(self) -> int:
+        """A number of records below which no class satisfies every model."""
+        return max((model.least_records for model in self.models), default=1)
+
+    @property
+    def k(self) -> int:
+        """The asked k, 1 where none is asked."""
+        return max((getattr(model, "k", 1) for model in self.models), default=1)
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """The weight of each column."""
+        return np.array([column.weight for column in self.columns], np.float64)
+
+    def holds(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """Return for each class whether it satisfies every model."""
+        result = np.ones(classes.count, bool)
+        for model in self.models:
+            result &= model.holds(classes, self.sensitive)
+        return result
+
+    def together(self) -> Classes:
+        """All records in one class: whatever a search does, no class can be larger."""
+        return Classes.of(self.frequencies, np.zeros(len(self.frequencies.cell_counts), np.int64), 1)
+
+    def infeasible(self) -> Infeasible:
+        """Say that not even all records together satisfy the models."""
+        everything = self.together()
+        failing = [
+            f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
+            for model in self.models
+            if not model.meets(attained := model.measure(everything, self.sensitive))
+        ]
+        reason = "; ".join(failing) or "no allowed recoding satisfies the models"
+        return Infeasible(f"the models cannot hold: {reason}")
+
+
+class Algorithm(Entry):
+    """Base of all searches: a problem in, a recoding out, always the same one for the same problem."""
+
+    family: ClassVar[str] = "algorithms"
+    needs_hierarchies: ClassVar[bool] = False
+    """Whether columns without a hierarchy can only be published as they are."""
+
+    @abstractmethod
+    def search(self, problem: Problem) -> Recoding:
+        """Return a recoding under which every model holds, or raise :class:`~shoal.errors.Infeasible`."""

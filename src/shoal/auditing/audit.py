@@ -1,0 +1,261 @@
+"""audit(): a published table and its policy in, what holds out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.auditing.census import Counted, count
+from shoal.auditing.hygiene import columns_faults, order_faults
+from shoal.auditing.reading import penalties_of
+from shoal.catalog import find, names
+from shoal.errors import AuditFailed, Fault
+from shoal.models.base import PrivacyModel
+from shoal.policy import Policy
+from shoal.tables import open_table
+from shoal.utility.base import Measured, Metric, Outcome
+
+
+@dataclass(frozen=True)
+class ModelAudit:
+    """One promise, counted again."""
+
+    model: PrivacyModel
+    attained: Any
+
+    @property
+    def holds(self) -> bool:
+        """Whether the attained value is as good as the asked one."""
+        return self.model.meets(self.attained)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the promise as plain data."""
+        about = {"on": list(self.model.sensitive_columns)} if self.model.sensitive_columns else {}
+        return {
+            "name": self.model.key(),
+            "asked": self.model.asked,
+            "attained": self.attained,
+            "holds": self.holds,
+            **about,
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an independent count of a published table found.
+
+    Attributes
+    ----------
+    records, published
+        Records of the original table (of the published one where the original is not given), and published ones.
+    starred, left_out
+        Suppressed records that are published as ``*``, and those that are not published.
+    classes
+        Number of distinct combinations of published quasi-identifiers.
+    models
+        Each promise with what is attained.
+    utility, risk, risk_before
+        Losses and risks by name; they need the original table, but for the risk after.
+    faults
+        What is wrong with the table itself: a column that must not be there, an index, a value nobody can read.
+    """
+
+    policy: Policy
+    records: int
+    published: int
+    starred: int
+    left_out: int
+    classes: int
+    sizes: np.ndarray[Any, Any] = field(repr=False)
+    models: tuple[ModelAudit, ...]
+    utility: dict[str, Measured]
+    risk: dict[str, dict[str, float]]
+    risk_before: dict[str, dict[str, float]]
+    faults: tuple[Fault, ...]
+    columns: dict[str, dict[str, Any]]
+    """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
+
+    @property
+    def suppressed(self) -> int:
+        """Records that show nothing, starred or left out."""
+        return self.starred + self.left_out
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise holds and nothing is wrong with the table."""
+        return all(model.holds for model in self.models) and not self.faults
+
+    def failures(self) -> list[Fault]:
+        """Return what does not hold."""
+        broken = [
+            Fault(
+                f"{entry.model.key()} does not hold",
+                where=", ".join(entry.model.sensitive_columns),
+                got=f"{entry.attained} where {entry.model.asked} is asked",
+            )
+            for entry in self.models
+            if not entry.holds
+        ]
+        return [*broken, *self.faults]
+
+    def require(self) -> Audit:
+        """Return the audit if all holds, else raise :class:`~shoal.errors.AuditFailed`."""
+        if not self.holds:
+            raise AuditFailed(self.failures())
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data: the content of ``audit.json``."""
+        return {
+            "holds": self.holds,
+            "records": self.records,
+            "published": self.published,
+            "suppressed": self.suppressed,
+            "starred": self.starred,
+            "left_out": self.left_out,
+            "classes": self.classes,
+            "counted": "persons" if self.policy.subject else "records",
+            "models": [entry.to_dict() for entry in self.models],
+            "utility": {name: _plain(value) for name, value in self.utility.items()},
+            "risk": self.risk,
+            "risk_before": self.risk_before,
+            "columns": self.columns,
+            "faults": [fault.to_dict() for fault in self.faults],
+            "policy_hash": self.policy.hash,
+        }
+
+    def to_json(self) -> str:
+        """Return the audit as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Measured) -> dict[str, Any]:
+    return {"total": value.total, "columns": value.columns} if value.columns else {"total": value.total}
+
+
+def audit(table: object, policy: Policy, *, original: object = None, subjects: object = None) -> Audit:
+    """Count a published table again and say what holds.
+
+    Parameters
+    ----------
+    table
+        The published table, or the path of its file.
+    policy
+        What was promised.
+    original
+        The original table; losses, the risk before, and records that were left out need it.
+    subjects
+        Where persons are counted: the person of each published record, in order. Only the owner has this;
+        without it the least possible number of persons is counted from the original, or the audit does not hold.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table, policy = shoal.datasets.load("patients")
+    >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
+    1
+    """
+    frame = open_table(table).frame
+    raw = None if original is None else open_table(original).frame
+    faults = list(columns_faults(frame, raw, policy))
+    if any(fault.kind == "unreadable" for fault in faults):
+        return _unreadable(frame, raw, policy, faults)
+    counted, fault = count(frame, raw, policy, subjects)
+    faults += [fault] if fault else []
+    faults += order_faults(frame, raw, policy) if raw is not None else []
+    models = tuple(ModelAudit(model, model.recount(counted.census)) for model in policy.models)
+    records = frame.height if raw is None else raw.height
+    left_out = records - frame.height
+    faults += _suppression_faults(policy, records, counted.starred, left_out)
+    utility: dict[str, Measured] = {}
+    columns: dict[str, dict[str, Any]] = {}
+    if raw is not None:
+        utility, columns, unread = _utility(counted, raw, policy, left_out)
+        faults += unread
+    return Audit(
+        policy,
+        records,
+        frame.height,
+        counted.starred,
+        left_out,
+        len(counted.census.sizes),
+        counted.census.sizes,
+        models,
+        utility,
+        _risk(counted.census.sizes),
+        {} if raw is None else _risk(_raw_sizes(raw, policy)),
+        tuple(faults),
+        columns,
+    )
+
+
+def _suppression_faults(policy: Policy, records: int, starred: int, left_out: int) -> list[Fault]:
+    if left_out < 0:
+        return [Fault("the published table has more records than the original", got=f"{-left_out} more")]
+    allowed = int(policy.max_suppressed * records)
+    if starred + left_out > allowed:
+        return [
+            Fault(
+                "more records are suppressed than the policy allows",
+                got=f"{starred + left_out}, allowed {allowed}",
+            )
+        ]
+    return []
+
+
+def _unreadable(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, faults: list[Fault]) -> Audit:
+    """An audit of a table whose quasi-identifiers are not all there: nothing holds."""
+    records = frame.height if raw is None else raw.height
+    models = tuple(ModelAudit(model, 0) for model in policy.models)
+    empty = np.zeros(0, np.int64)
+    return Audit(policy, records, frame.height, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
+
+
+def _risk(sizes: np.ndarray[Any, Any]) -> dict[str, dict[str, float]]:
+    return {name: find("risk", name)().measure(sizes) for name in names("risk")}  # type: ignore[attr-defined]
+
+
+def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:
+    keys = list(policy.quasi_identifiers)
+    counts = pl.len() if policy.subject is None else pl.col(policy.subject).n_unique()
+    return raw.group_by(keys).agg(counts.alias("\0size"))["\0size"].cast(pl.Int64).to_numpy()
+
+
+def _utility(
+    counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
+) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
+    keys = list(policy.quasi_identifiers)
+    classes = counted.classes.filter(~counted.is_starred)
+    faults: list[Fault] = []
+    penalties = np.zeros((classes.height, len(keys)))
+    shown: dict[str, int] = {}
+    for place, name in enumerate(keys):
+        values, unread = penalties_of(classes[name], raw[name], policy.quasi_identifiers[name])
+        penalties[:, place] = values
+        faults += unread
+        shown[name] = counted.classes[name].n_unique()
+    outcome = Outcome(
+        raw.height,
+        classes["\0records"].to_numpy().astype(np.int64),
+        penalties,
+        tuple(keys),
+        np.array([policy.quasi_identifiers[name].weight for name in keys]),
+        counted.starred + left_out,
+        counted.starred,
+        max((getattr(model, "k", 1) for model in policy.models), default=1),
+    )
+    measured: dict[str, Measured] = {}
+    for name in names("utility"):
+        metric = find("utility", name)()
+        assert isinstance(metric, Metric)
+        measured[name] = metric.measure(outcome)
+    lost = measured["certainty-penalty"].columns
+    columns = {
+        name: {"before": raw[name].n_unique(), "after": shown[name], "certainty-penalty": lost[name]}
+        for name in keys
+    }
+    return measured, columns, faults

@@ -1,0 +1,102 @@
+"""count(): the classes of a published table, by GROUP BY over its texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.domains import STAR
+from shoal.errors import Fault
+from shoal.models.base import Census
+from shoal.policy import Policy, Sensitive
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The classes of a published table."""
+
+    classes: pl.DataFrame
+    """One row per class: its quasi-identifiers, and ``\\0records``."""
+    census: Census
+    is_starred: pl.Series
+    """Which class shows ``*`` everywhere, where that means that its records are suppressed."""
+    starred: int
+    """Records of that class."""
+
+
+def count(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
+) -> tuple[Counted, Fault | None]:
+    """Count the classes of a published table, from its texts alone."""
+    keys = list(policy.quasi_identifiers)
+    table = frame.select(
+        *(_text(frame[name]) for name in keys),
+        *(frame[name] for name in policy.sensitive if name in frame.columns),
+    )
+    persons, fault = pl.len(), None
+    if policy.subject is not None:
+        people, fault = _subjects(frame, subjects)
+        if people is not None:
+            table = table.with_columns(people.alias("\0subject"))
+            persons = pl.col("\0subject").n_unique()
+        elif raw is not None and policy.subject in raw.columns:
+            fault = None
+            persons = (pl.len() + _most_records(raw, policy.subject) - 1) // _most_records(
+                raw, policy.subject
+            )
+    values = [
+        _distinct(name, role).alias(f"\0values {name}")
+        for name, role in policy.sensitive.items()
+        if name in frame.columns
+    ]
+    classes = table.group_by(keys).agg(pl.len().alias("\0records"), persons.alias("\0size"), *values)
+    classes = classes.sort(keys, nulls_last=False)
+    census = Census(
+        classes["\0size"].cast(pl.Int64).to_numpy(),
+        {
+            name: classes[f"\0values {name}"].cast(pl.Int64).to_numpy()
+            for name in policy.sensitive
+            if name in frame.columns
+        },
+    )
+    stars = classes.select(
+        pl.all_horizontal((pl.col(name) == STAR).fill_null(False) for name in keys)
+    ).to_series()
+    if classes.height == 1:
+        # every record shows the same: none was singled out
+        stars = pl.Series(np.zeros(1, bool))
+    starred = int(classes["\0records"].filter(stars).sum())
+    return Counted(classes, census, stars, starred), fault
+
+
+def _text(column: pl.Series) -> pl.Series:
+    return column.cast(pl.String).replace("", None)
+
+
+def _distinct(name: str, role: Sensitive) -> pl.Expr:
+    column = pl.col(name)
+    if role.missing != "wildcard":
+        return column.n_unique()
+    known = column.drop_nulls().n_unique()
+    return pl.max_horizontal(known, column.is_null().any().cast(pl.UInt32))
+
+
+def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, Fault | None]:
+    if subjects is None:
+        return None, Fault(
+            "persons cannot be counted: the subject column is not published",
+            hint="give the original table, or the person of each published record (subjects=)",
+        )
+    people = subjects if isinstance(subjects, pl.Series) else pl.Series(list(subjects))  # type: ignore[call-overload]
+    if len(people) != frame.height:
+        return None, Fault(
+            "subjects do not fit the published table", got=f"{len(people)} for {frame.height} records"
+        )
+    return people, None
+
+
+def _most_records(raw: pl.DataFrame, subject: str) -> int:
+    highest = raw[subject].value_counts()["count"].max()
+    return int(highest) if isinstance(highest, int) else 1

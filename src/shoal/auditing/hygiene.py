@@ -1,0 +1,136 @@
+"""Hygiene: nothing in the file but the published table."""
+
+from __future__ import annotations
+
+import html
+import io
+import zipfile
+from collections.abc import Iterator
+
+import polars as pl
+
+from shoal.errors import Fault, examples
+from shoal.policy import Policy
+from shoal.tables.write import to_bytes
+
+_INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
+_MOST_PATTERNS = 100_000
+
+
+def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
+    """Yield columns that must not be there, and quasi-identifiers that are missing."""
+    for name in policy.quasi_identifiers:
+        if name not in frame.columns:
+            yield Fault(
+                "a quasi-identifier is missing from the published table", where=name, kind="unreadable"
+            )
+    for model in policy.models:
+        for name in model.sensitive_columns:
+            if name not in frame.columns:
+                yield Fault(
+                    "a sensitive column is missing from the published table", where=name, kind="unreadable"
+                )
+    for name in policy.hidden:
+        if name in frame.columns:
+            yield Fault("a column that names persons is published", where=name)
+    declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
+    for name in frame.columns:
+        if name in declared:
+            continue
+        if policy.others != "keep":
+            yield Fault("a column without a role is published", where=name)
+        elif raw is not None and name not in raw.columns:
+            yield Fault("a column is published that the original does not have", where=name, hint="an index?")
+        elif _is_row_number(frame[name]) and (raw is None or name.lower() in _INDEX_NAMES):
+            yield Fault("a row number is published", where=name, hint="drop the index before publishing")
+
+
+def _is_row_number(column: pl.Series) -> bool:
+    if not column.dtype.is_integer() or len(column) < 2 or column.null_count():
+        return False
+    return (
+        column.n_unique() == len(column)
+        and column.min() in (0, 1)
+        and column.max() in (len(column) - 1, len(column))
+    )
+
+
+def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
+    """Return a fault where the published records stand in the order of the original ones."""
+    kept = [name for name in frame.columns if name in raw.columns and name not in policy.quasi_identifiers]
+    if frame.height != raw.height or frame.height < 10 or not kept:
+        return []
+    before = [raw[name].cast(pl.String, strict=False).to_list() for name in kept]
+    after = [frame[name].cast(pl.String, strict=False).to_list() for name in kept]
+    if before != after or any(len(set(values)) > 1 for values in after) is False:
+        return []
+    ordered = frame.sort([*policy.quasi_identifiers, *kept], nulls_last=False)
+    if ordered.equals(frame):
+        return []  # the original happened to be sorted as a release is
+    return [Fault("the records stand in their original order", hint="sort or shuffle them")]
+
+
+def bytes_faults(
+    data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy
+) -> list[Fault]:
+    """Return a fault where a file holds raw values that the published table does not show.
+
+    Looked for are the values of columns that are not published and of quasi-identifiers, if they have at least
+    four characters (six in binary formats, where shorter ones occur by chance) and are not part of any cell.
+    """
+    shortest = 6 if kind in ("parquet", "feather") else 4
+    patterns = _raw_texts(frame, raw, policy, shortest, "" if kind != "csv" else ',\n\r"')
+    shown = _cells_text(frame) + "\n" + _opened(to_bytes(frame.head(0), kind), kind)
+    hidden = patterns - _found(patterns, shown)
+    leaked = sorted(_found(hidden, _opened(data, kind)))
+    if not leaked:
+        return []
+    return [
+        Fault(
+            "the file holds values that are not published",
+            got=f"{len(leaked)} values",
+            hint="an index, a dictionary or metadata kept them; "
+            f"for example {examples([text.encode('latin-1').decode('utf-8', 'replace')[:2] + '…' for text in leaked[:3]])}",
+        )
+    ]
+
+
+def _raw_texts(
+    frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, shortest: int, without: str
+) -> set[str]:
+    looked_for = [
+        name for name in raw.columns if name not in frame.columns or name in policy.quasi_identifiers
+    ]
+    texts: set[str] = set()
+    for name in looked_for:
+        values = raw[name].cast(pl.String, strict=False).drop_nulls().unique().sort()
+        values = values.filter(values.str.len_bytes() >= shortest)
+        texts.update(values.head(_MOST_PATTERNS).to_list())
+    return {_as_latin(text) for text in texts if not any(mark in text for mark in without)}
+
+
+def _as_latin(text: str) -> str:
+    # bytes seen as text, one character each, so that any file can be searched
+    return text.encode("utf-8").decode("latin-1")
+
+
+def _cells_text(frame: pl.DataFrame) -> str:
+    parts = [
+        "\n".join(column.cast(pl.String, strict=False).drop_nulls().unique().to_list()) for column in frame
+    ]
+    return _as_latin("\n".join(parts))
+
+
+def _opened(data: bytes, kind: str) -> str:
+    if kind == "excel":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            data = b"\n".join(archive.read(name) for name in archive.namelist())
+        return html.unescape(data.decode("utf-8", "replace")).encode("utf-8").decode("latin-1")
+    return data.decode("latin-1")
+
+
+def _found(patterns: set[str], text: str) -> set[str]:
+    if not patterns or not text:
+        return set()
+    ordered = sorted(patterns)
+    return set(pl.Series([text]).str.extract_many(ordered, overlapping=True)[0].to_list())

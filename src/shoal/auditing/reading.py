@@ -1,0 +1,105 @@
+"""penalties_of(): what a published text leaves open, read from the text, the policy and the original column."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.domains import STAR, Domain
+from shoal.errors import Fault, examples
+from shoal.policy import QuasiIdentifier
+from shoal.tables.columns import column_domain, plain
+
+Floats = npt.NDArray[np.float64]
+
+_RANGE = re.compile(r"^\[(.+), (.+)[\])]$", re.S)
+_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
+_MISSING = "(missing)"
+
+
+def penalties_of(texts: pl.Series, raw: pl.Series, spec: QuasiIdentifier) -> tuple[Floats, list[Fault]]:
+    """Return the certainty penalty of each published text of a column, and a fault for texts that mean nothing."""
+    reader = _Reader(plain(raw), spec)
+    meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
+    unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
+    faults = []
+    if unread:
+        faults.append(
+            Fault(
+                "published values that are no value, label, range or set of the column",
+                where=texts.name,
+                got=examples(unread),
+            )
+        )
+    return np.array([meaning[text] or 0.0 for text in texts.to_list()], np.float64), faults
+
+
+class _Reader:
+    """Reads the published texts of one column."""
+
+    def __init__(self, column: pl.Series, spec: QuasiIdentifier) -> None:
+        self.domain = column_domain(column, spec)
+        self.blank = column.null_count() > 0 and spec.missing in ("own-value", "wildcard")
+        self.wild = spec.missing == "wildcard"
+        self.size = len(self.domain) + self.blank
+        self.place = {text: number for number, text in enumerate(self.domain.texts)}
+        self.labels = self._labels(spec)
+
+    def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
+        labels: dict[str, float] = {}
+        for step in spec.hierarchy.steps(self.domain) if spec.hierarchy and len(self.domain) else ():
+            covered: dict[str, int] = {}
+            for label in step.labels:
+                covered[label] = covered.get(label, 0) + 1
+            for number, label in enumerate(step.labels):
+                if step.lows is not None and step.highs is not None:
+                    low, high = (
+                        max(step.lows[number], self.domain.low),
+                        min(step.highs[number], self.domain.high),
+                    )
+                    cost = (high - low) / self.domain.span if self.domain.span > 0 else 0.0
+                else:
+                    cost = covered[label] / self.size if covered[label] > 1 else 0.0
+                labels[label] = max(labels.get(label, 0.0), cost)
+        return labels
+
+    def penalty(self, text: str | None) -> float | None:
+        """Return the share of the domain that a text leaves open; ``None`` for a text that means nothing."""
+        if text == STAR:
+            return 1.0
+        if text is None:
+            return 0.0 if self.blank and not self.wild else None
+        if text in self.labels:
+            return self.labels[text]
+        if text in self.place:
+            return 0.0
+        found = _RANGE.match(text)
+        if found and found[1] in self.place and found[2] in self.place and self.domain.ordered:
+            return self._width(self.domain, self.place[found[1]], self.place[found[2]])
+        return self._set(text)
+
+    @staticmethod
+    def _width(domain: Domain, low: int, high: int) -> float:
+        return float(domain.values[high] - domain.values[low]) / domain.span if domain.span > 0 else 0.0
+
+    def _set(self, text: str) -> float | None:
+        if not (text.startswith("{") and text.endswith("}")):
+            return None
+        items = [json.loads(item) if item.startswith('"') else item for item in _items(text[1:-1])]
+        known = all(item in self.place or (item == _MISSING and self.blank) for item in items)
+        return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
+
+
+def _items(inner: str) -> list[str]:
+    items, at = [], 0
+    while at < len(inner):
+        found = _ITEM.match(inner, at)
+        if found is None:
+            return []
+        items.append(found[1].strip())
+        at = found.end()
+    return items

@@ -1,0 +1,68 @@
+"""Domain: the distinct values of a column, in their natural order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Kind = Literal["integer", "float", "date", "datetime", "boolean", "text"]
+
+STAR = "*"
+"""What a suppressed value is published as, and the label at the top of every hierarchy."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The distinct values of a column, in their natural order, without the missing one.
+
+    Examples
+    --------
+    >>> ages = Domain.of("integer", [21, 24, 36])
+    >>> ages.texts, ages.ordered, ages.span
+    (('21', '24', '36'), True, 15.0)
+    """
+
+    kind: Kind
+    values: npt.NDArray[Any]
+    """Numbers for ordered kinds (days or microseconds since 1970 for dates), texts otherwise."""
+    texts: tuple[str, ...]
+    """How each value is published as it is."""
+    limits: tuple[float, float] | None = field(default=None, compare=False)
+    """The least and greatest value that the column could hold, where the policy declares them."""
+
+    @classmethod
+    def of(cls, kind: Kind, values: list[Any]) -> Domain:
+        """Make a domain of Python values that are already distinct and in order."""
+        array = np.array(values, dtype=object) if kind == "text" else np.asarray(values)
+        return cls(kind, array, tuple(str(value) for value in values))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether values have an order and a distance, so that ranges make sense."""
+        return self.kind in ("integer", "float", "date", "datetime")
+
+    @cached_property
+    def low(self) -> float:
+        """The least value, as a number."""
+        return self.limits[0] if self.limits else float(self.values[0]) if len(self) else 0.0
+
+    @cached_property
+    def high(self) -> float:
+        """The greatest value, as a number."""
+        return self.limits[1] if self.limits else float(self.values[-1]) if len(self) else 0.0
+
+    @property
+    def span(self) -> float:
+        """The greatest minus the least value."""
+        return self.high - self.low
+
+    def take(self, order: npt.NDArray[np.intp]) -> Domain:
+        """Return the same domain in another order."""
+        return Domain(self.kind, self.values[order], tuple(self.texts[i] for i in order), self.limits)

@@ -1,0 +1,202 @@
+"""Every way in which shoal says no.
+
+::
+
+    ShoalError
+    ├── PolicyError        the policy is not one: an unknown key, a wrong value, a role missing
+    ├── HierarchyError     a hierarchy is not one: a value without a label, a value with two parents
+    ├── TableError         a table cannot be read: no file, no such encoding, ragged rows
+    ├── Misfit             policy and table do not fit each other; every misfit at once
+    ├── Infeasible         the policy cannot be met on this table; what blocks, and what would work
+    ├── AuditFailed        the published table does not keep what the policy promises; nothing was left
+    ├── WriteError         a file could not be written; nothing was left
+    └── MissingExtra       an optional library is not installed
+
+Each error is made of faults, and each fault says *what* is wrong, *where*, what was *got*, and a *hint*.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    Examples
+    --------
+    >>> print(Fault("must be at least 2", where="models[0].k", got="1", hint="k = 1 protects nobody"))
+    models[0].k: must be at least 2; got 1. Hint: k = 1 protects nobody.
+    """
+
+    what: str
+    where: str = ""
+    got: str = ""
+    hint: str = ""
+    kind: str = "fault"
+    """``infeasible`` marks a fault that the search itself explains better than the check that found it."""
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        text += f"; got {self.got}" if self.got else ""
+        text += f". Hint: {self.hint}" if self.hint else ""
+        return text if text.endswith((".", "?")) else f"{text}."
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the non-empty parts, for ``--json``."""
+        parts = {"what": self.what, "where": self.where, "got": self.got, "hint": self.hint}
+        return {key: value for key, value in parts.items() if value}
+
+
+class ShoalError(Exception):
+    """Base of all errors of shoal; carries its faults."""
+
+    title = "Error"
+
+    def __init__(self, faults: Fault | str | Iterable[Fault], **details: str) -> None:
+        if isinstance(faults, str):
+            faults = Fault(faults, **details)
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        super().__init__(self.render())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.faults,))
+
+    def render(self) -> str:
+        """Return the text that people read."""
+        if len(self.faults) == 1:
+            return str(self.faults[0])
+        return f"{len(self.faults)} problems:\n" + "\n".join(f"  - {fault}" for fault in self.faults)
+
+
+class PolicyError(ShoalError, ValueError):
+    """The policy is not one: an unknown key, a wrong value, a role missing."""
+
+    title = "The policy is not valid"
+
+
+class HierarchyError(ShoalError, ValueError):
+    """A hierarchy is not one."""
+
+    title = "The hierarchy is not valid"
+
+
+class TableError(ShoalError, ValueError):
+    """A table cannot be read."""
+
+    title = "The table cannot be read"
+
+
+class Misfit(ShoalError, ValueError):
+    """Policy and table do not fit each other."""
+
+    title = "The policy does not fit the table"
+
+
+class Infeasible(ShoalError):
+    """The policy cannot be met on this table.
+
+    Attributes
+    ----------
+    blocking
+        The columns that stand in the way.
+    attainable
+        Model name to the best value that can be attained at the allowed suppression.
+    relaxations
+        Changes of the policy, cheapest first, each tried before it is offered
+        (:class:`shoal.policy.Relaxation`).
+    """
+
+    title = "The policy cannot be met"
+
+    def __init__(
+        self,
+        faults: Fault | str | Iterable[Fault],
+        *,
+        blocking: Sequence[str] = (),
+        attainable: dict[str, Any] | None = None,
+        relaxations: Sequence[Any] = (),
+    ) -> None:
+        self.blocking = tuple(blocking)
+        self.attainable = dict(attainable or {})
+        self.relaxations = tuple(relaxations)
+        super().__init__(faults)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_infeasible, (self.faults, self.blocking, self.attainable, self.relaxations))
+
+    def render(self) -> str:
+        """Return the reason, what blocks, the best attainable values and what would work."""
+        lines = [super().render()]
+        if self.blocking:
+            lines.append("Blocking columns: " + ", ".join(self.blocking) + ".")
+        if self.attainable:
+            best = ", ".join(f"{name} {value}" for name, value in self.attainable.items())
+            lines.append(f"Best attainable as the policy stands: {best}.")
+        if self.relaxations:
+            lines.append("Each of these would work, cheapest first:")
+            lines.extend(f"  - {relaxation}" for relaxation in self.relaxations)
+        return "\n".join(lines)
+
+
+def _infeasible(
+    faults: tuple[Fault, ...], blocking: Sequence[str], attainable: dict[str, Any], relaxations: Sequence[Any]
+) -> Infeasible:
+    return Infeasible(faults, blocking=blocking, attainable=attainable, relaxations=relaxations)
+
+
+class AuditFailed(ShoalError):
+    """The published table does not keep what the policy promises; nothing was left behind."""
+
+    title = "The audit failed; nothing was written"
+
+
+class WriteError(ShoalError, OSError):
+    """A file could not be written; nothing was left behind."""
+
+    title = "The release could not be written; nothing was left behind"
+
+
+class MissingExtra(ShoalError, ImportError):
+    """An optional library is not installed."""
+
+    title = "A library is missing"
+
+    @classmethod
+    def of(cls, library: str, extra: str, purpose: str) -> MissingExtra:
+        """Name the library, what it is needed for, and the command that installs it."""
+        return cls(f"{purpose} needs {library}", hint=f'pip install "shoal[{extra}]"')
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return a hint that names the nearest of the valid words.
+
+    Examples
+    --------
+    >>> nearest("quasi_identifier", ["identifiers", "quasi_identifiers"])
+    "did you mean 'quasi_identifiers'?"
+    >>> nearest("zzz", ["age", "zip"])
+    'one of: age, zip'
+    """
+    choices = sorted(words)
+    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return "one of: " + ", ".join(choices) if choices else ""
+
+
+def examples(values: Iterable[object], limit: int = 5) -> str:
+    """Return a few values and how many more there are.
+
+    Examples
+    --------
+    >>> examples(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = list(values)
+    text = ", ".join(repr(value) for value in shown[:limit])
+    return f"{text} and {len(shown) - limit} more" if len(shown) > limit else text

@@ -1,0 +1,37 @@
+"""manifest_of(): what a release was made from, with what, and how."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from shoal.decision import Decision
+from shoal.policy import Policy
+from shoal.tables.fingerprint import fingerprint
+from shoal.tables.source import Source
+
+_LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
+
+
+def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str, Any]:
+    """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
+
+    It holds no value of the original table; the fingerprint is slow to guess against.
+    """
+    return {
+        "policy": policy.to_dict(),
+        "policy_hash": policy.hash,
+        "data_fingerprint": fingerprint(source.frame, policy.hash),
+        "records": source.frame.height,
+        "seed": policy.seed,
+        "recoding": decision.recoding.to_dict(),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

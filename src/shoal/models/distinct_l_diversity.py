@@ -1,0 +1,79 @@
+"""Distinct l-diversity: every class holds at least l distinct sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from shoal.frequencies import Classes
+from shoal.models.base import Census, Holds, Ints, PrivacyModel
+
+
+class DistinctLDiversity(PrivacyModel):
+    """Every class holds at least l distinct values of a sensitive column.
+
+    Why it is safe: someone who finds a person's class still faces l possible values, so no value is certain
+    (the homogeneity attack). It does not bound how *likely* one of them is: that is what entropy l-diversity
+    and t-closeness are for. A missing value counts as a value of its own, unless the policy says that it
+    matches anything (``wildcard``): then it adds nothing.
+
+    References
+    ----------
+    Machanavajjhala, A., Kifer, D., Gehrke, J. and Venkitasubramaniam, M. (2007). l-diversity: privacy beyond
+    k-anonymity. ACM Transactions on Knowledge Discovery from Data 1(1).
+
+    Examples
+    --------
+    >>> DistinctLDiversity(on="illness", l=2).meets(2)
+    True
+    """
+
+    on: str
+    """The sensitive column."""
+    l: Annotated[int, Field(ge=2, strict=True)]  # noqa: E741 - the field's own letter
+    """The least number of distinct values in a class."""
+
+    @property
+    def least_records(self) -> int:
+        """A class of fewer than l records cannot hold l values."""
+        return self.l
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The one column that it looks at."""
+        return (self.on,)
+
+    @property
+    def asked(self) -> int:
+        """The l that is asked for."""
+        return self.l
+
+    def holds(self, classes: Classes, sensitive: Mapping[str, int]) -> Holds:
+        """Return for each class whether it has l distinct values, of l persons."""
+        return self._values(classes, sensitive) >= self.l
+
+    def measure(self, classes: Classes, sensitive: Mapping[str, int]) -> int | None:
+        """Return the least number of distinct values of a class."""
+        return int(self._values(classes, sensitive).min()) if classes.count else None
+
+    def _values(self, classes: Classes, sensitive: Mapping[str, int]) -> Ints:
+        # one person with two records may hold two values, but hides behind nobody
+        return np.minimum(classes.distinct(sensitive[self.on]), classes.sizes)
+
+    def recount(self, census: Census) -> int | None:
+        """Return the least number of distinct values in the census."""
+        pairs = zip(census.values[self.on].tolist(), census.sizes.tolist(), strict=True)
+        return min((min(values, persons) for values, persons in pairs), default=None)
+
+    def meets(self, attained: int | None) -> bool:
+        """Compare as integers."""
+        return attained is None or attained >= self.l
+
+    def relaxed(self, attained: int | None) -> DistinctLDiversity | None:
+        """Return the same model with the attainable l."""
+        if attained is None or attained < 2:
+            return None
+        return DistinctLDiversity(on=self.on, l=attained)

@@ -1,0 +1,303 @@
+"""Policy: everything a data owner declares, as one frozen value that can be read, diffed and signed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from pydantic import Field, field_serializer, field_validator, model_serializer, model_validator
+from pydantic.json_schema import GenerateJsonSchema
+
+from shoal import notation
+from shoal.algorithms.base import Algorithm
+from shoal.catalog import Frozen, OneOf, entry_schema, find, names
+from shoal.errors import Fault, PolicyError, nearest
+from shoal.hierarchies.base import Hierarchy
+from shoal.models.base import PrivacyModel
+from shoal.recodings.base import Form
+from shoal.utility.base import Metric
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core.core_schema import CoreSchema
+
+Missing = Literal["own-value", "wildcard", "suppress", "error"]
+"""What a missing value is: a value of its own; something that matches anything, published as ``*`` and counted
+with nothing more specific; a reason to suppress the record; an error."""
+
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class QuasiIdentifier(Frozen):
+    """A quasi-identifier: how it may be generalized and how much it matters.
+
+    Examples
+    --------
+    >>> QuasiIdentifier.model_validate({"hierarchy": "intervals", "widths": [5], "weight": 3}).weight
+    3.0
+    """
+
+    hierarchy: Hierarchy | None = None
+    """How the column is generalized; without one, local recoding publishes ranges or value sets."""
+    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
+    """How much a loss in this column counts."""
+    missing: Missing = "own-value"
+    """What a missing value is."""
+    publish: Form | None = None
+    """How local recoding publishes this column, where it differs from the policy's ``publish``."""
+    domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
+    """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
+    range from the least to the greatest number that could occur."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, data: Any) -> Any:
+        """Take the hierarchy's own parameters out of the column's."""
+        if data is None:
+            return {}
+        if isinstance(data, Hierarchy):
+            return {"hierarchy": data}
+        if isinstance(data, str):
+            data = {"hierarchy": data}
+        if not isinstance(data, Mapping) or not isinstance(data.get("hierarchy"), str):
+            return data
+        entry = find("hierarchies", data["hierarchy"])
+        ours = {key: value for key, value in data.items() if key in cls.model_fields}
+        theirs = {key: value for key, value in data.items() if key not in cls.model_fields}
+        return {**ours, "hierarchy": entry(**theirs)}
+
+    @field_validator("hierarchy", mode="wrap")
+    @classmethod
+    def _hierarchy(cls, value: Any, handler: Any) -> Hierarchy | None:
+        if value is None or isinstance(value, Hierarchy):
+            return value
+        raise ValueError("must be the name of a hierarchy, or a Hierarchy")
+
+    @model_serializer(mode="plain")
+    def _dump(self) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        if self.hierarchy is not None:
+            data = {"hierarchy": self.hierarchy.key(), **self.hierarchy.parameters()}
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if name != "hierarchy" and value != field.default:
+                data[name] = list(value) if isinstance(value, tuple) else value
+        return data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        own = {
+            "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
+            "missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"},
+            "publish": {"enum": ["labels", "ranges", "sets"]},
+            "domain": {
+                "anyOf": [
+                    {"enum": ["observed", "hierarchy"]},
+                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                ]
+            },
+        }
+        plain = {"type": ["object", "null"], "properties": own, "additionalProperties": False}
+        branches = [plain]
+        for name in names("hierarchies"):
+            branch = entry_schema("hierarchies", name, "hierarchy")
+            branch["properties"] = {**branch["properties"], **own}
+            if name == "tree":
+                branch["properties"] |= {"file": {"type": "string"}, "rows": {"type": "array"}}
+                branch["required"] = ["hierarchy"]
+            branches.append(branch)
+        return {"oneOf": branches}
+
+
+class Sensitive(Frozen):
+    """A sensitive column: published as it is, and looked at by diversity models."""
+
+    missing: Missing = "own-value"
+    """What a missing value is; ``wildcard`` adds nothing to the diversity of a class."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing(cls, data: Any) -> Any:
+        return {} if data is None else data
+
+
+class Policy(Frozen):
+    """Everything a data owner declares: roles, hierarchies, promises, and how to keep them.
+
+    Examples
+    --------
+    >>> policy = Policy(quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [5, 10]}, "sex": "suppress"},
+    ...                 sensitive=["illness"], models=[{"name": "k-anonymity", "k": 5}])
+    >>> Policy.from_yaml(policy.to_yaml()) == policy
+    True
+    """
+
+    identifiers: tuple[str, ...] = ()
+    """Columns that name a person; never published."""
+    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
+    """Columns that an attacker may know; generalized until the models hold."""
+    sensitive: dict[str, Sensitive] = {}
+    """Columns that nobody should learn about a person; published as they are."""
+    others: Literal["keep", "drop"] | None = None
+    """What happens to columns that no role names; without it such a column is an error."""
+    subject: str | None = None
+    """The column that says which person a record is about: every count is then a count of persons."""
+    models: Annotated[tuple[Annotated[PrivacyModel, OneOf("models")], ...], Field(min_length=1)]
+    """The promises; all of them hold."""
+    algorithm: Annotated[Algorithm, OneOf("algorithms")] = Field(
+        default_factory=lambda: cast("Algorithm", find("algorithms", "mondrian")())
+    )
+    """The search."""
+    loss: Annotated[Metric, OneOf("utility")] = Field(
+        default_factory=lambda: cast("Metric", find("utility", "certainty-penalty")())
+    )
+    """What the search minimizes."""
+    max_suppressed: Share = 0.0
+    """The share of records that may be suppressed."""
+    suppressed: Literal["star", "drop"] = "star"
+    """Whether suppressed records are published as ``*`` (left out where they would not comply), or always left out."""
+    publish: Form = "labels"
+    """What local recoding publishes of a class: its label, its range, or its set of values."""
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    """Everything random follows from it."""
+
+    @field_validator("quasi_identifiers", "sensitive", mode="before")
+    @classmethod
+    def _names_or_mapping(cls, value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+            return {name: {} for name in value}
+        return value
+
+    @field_serializer("sensitive")
+    def _dump_sensitive(self, value: dict[str, Sensitive]) -> Any:
+        if all(column == Sensitive() for column in value.values()):
+            return list(value)
+        return {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> Policy:
+        seen: dict[str, str] = {}
+        for role in ("identifiers", "quasi_identifiers", "sensitive"):
+            for name in getattr(self, role):
+                if name in seen:
+                    raise PolicyError(
+                        f"the column {name!r} has two roles", where=role, got=f"also in {seen[name]}"
+                    )
+                seen[name] = role
+        for number, model in enumerate(self.models):
+            for name in model.sensitive_columns:
+                if name not in self.sensitive:
+                    raise PolicyError(
+                        "must name a sensitive column",
+                        where=f"models[{number}].on",
+                        got=repr(name),
+                        hint=nearest(name, self.sensitive) or "declare it under sensitive",
+                    )
+        if self.subject is not None and seen.get(self.subject, "identifiers") != "identifiers":
+            raise PolicyError(
+                "the subject column cannot be published",
+                where="subject",
+                got=f"{self.subject!r} is in {seen[self.subject]}",
+            )
+        return self
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that are never published: identifiers and the subject."""
+        extra = () if self.subject is None or self.subject in self.identifiers else (self.subject,)
+        return (*self.identifiers, *extra)
+
+    def check(self, table: object) -> list[Fault]:
+        """Return every misfit between this policy and a table, all at once."""
+        from shoal.tables.check import check
+
+        return check(table, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy as plain data, without what is left at its default."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def to_yaml(self) -> str:
+        """Return the policy as YAML."""
+        return notation.dump(self.to_dict())
+
+    def write(self, path: str | Path) -> None:
+        """Write the policy as YAML."""
+        Path(path).write_text(self.to_yaml(), encoding="utf-8")
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that the policy says, defaults included."""
+        whole = self.model_dump(mode="json")
+        return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    @classmethod
+    def from_yaml(cls, text: str, *, folder: Path | None = None, source: str = "policy") -> Policy:
+        """Read a policy from YAML; files that it names are looked up in ``folder``."""
+        try:
+            data = notation.load(text)
+        except notation.Error as error:
+            raise PolicyError("is not YAML", where=source, got=" ".join(str(error).split())) from None
+        if not isinstance(data, dict):
+            raise PolicyError("must be a mapping of keys", where=source, got=type(data).__name__)
+        return cls(**{str(key): value for key, value in _resolved(data, folder).items()})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Read a policy from a YAML file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise PolicyError("cannot read the policy", where=str(path), got=reason) from None
+        return cls.from_yaml(text, folder=path.parent, source=str(path))
+
+    @classmethod
+    def schema_json(cls) -> dict[str, Any]:  # type: ignore[override]
+        """Return the JSON Schema of the YAML file, for editors."""
+        schema = cls.model_json_schema()
+        schema["$schema"] = GenerateJsonSchema.schema_dialect
+        schema["title"] = "shoal policy"
+        names_list = {"type": "array", "items": {"type": "string"}}
+        for role in ("quasi_identifiers", "sensitive"):
+            mapping = {
+                key: value for key, value in schema["properties"][role].items() if key != "description"
+            }
+            schema["properties"][role] = {
+                "description": schema["properties"][role].get("description", ""),
+                "anyOf": [mapping, names_list],
+            }
+        return schema
+
+
+def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
+    """Make the paths of hierarchy files absolute, seen from the policy's folder."""
+    columns = data.get("quasi_identifiers")
+    if folder is None or not isinstance(columns, dict):
+        return data
+    resolved = {
+        name: {**spec, "file": str(folder / str(spec["file"]))}
+        if isinstance(spec, dict) and "file" in spec
+        else spec
+        for name, spec in columns.items()
+    }
+    return {**data, "quasi_identifiers": resolved}
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """A change of the policy that was tried and works."""
+
+    text: str
+    policy: Policy
+    loss: float
+
+    def __str__(self) -> str:
+        return f"{self.text} (loss {self.loss:.4f})"

@@ -1,0 +1,121 @@
+"""How local recoding publishes a class: labels, ranges, or sets of values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoal.domains import STAR
+from shoal.hierarchies.base import Levels
+from shoal.recodings.base import Floats, Form, Ints, Shown
+
+MISSING = "(missing)"
+"""How a missing value is written inside a set of values."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """The classes of a list of tuples; the list is sorted by class and every class occurs."""
+
+    classes: Ints
+    count: int
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each class starts."""
+        return np.searchsorted(self.classes, np.arange(self.count)).astype(np.int64)
+
+    def bounds(self, codes: Ints) -> tuple[Ints, Ints]:
+        """Return the least and greatest code of each class."""
+        if not self.count:
+            return codes[:0], codes[:0]
+        return np.minimum.reduceat(codes, self.starts), np.maximum.reduceat(codes, self.starts)
+
+
+def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
+    """Show the lowest common ancestor of each class.
+
+    Codes are in hierarchy order, so the ancestor of the least and the greatest is the ancestor of all.
+    """
+    low, high = members.bounds(codes)
+    level = np.full(members.count, levels.height, np.int64)
+    for candidate in range(levels.height - 1, -1, -1):
+        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    offsets = np.cumsum([0, *(len(names) for names in levels.labels)])
+    ids = offsets[level] + levels.codes[level, low]
+    texts = tuple(label for names in levels.labels for label in names)
+    return Shown(texts, ids, levels.penalties[level, low])
+
+
+def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
+    """Show the least and the greatest value of each class, ``*`` where a missing value is among others."""
+    low, high = members.bounds(codes)
+    pairs, ids = np.unique(low * levels.size + high, return_inverse=True)
+    texts = tuple(_range_text(levels, *divmod(pair, levels.size)) for pair in pairs.tolist())
+    return Shown(texts, ids.astype(np.int64), _range_penalties(levels, low, high))
+
+
+def _range_text(levels: Levels, low: int, high: int) -> str | None:
+    first, last = levels.labels[0][low], levels.labels[0][high]
+    if low == high:
+        return first
+    return STAR if high >= len(levels.domain) else f"[{first}, {last}]"
+
+
+def _range_penalties(levels: Levels, low: Ints, high: Ints) -> Floats:
+    count = len(levels.domain)
+    values = np.append(levels.domain.values.astype(np.float64), np.nan)
+    spread = values[np.minimum(high, count)] - values[np.minimum(low, count)]
+    shares = spread / levels.domain.span if levels.domain.span > 0 else np.where(np.isnan(spread), 1.0, 0.0)
+    mixed = (high >= count) & (low < high)
+    return np.where(mixed, 1.0, np.where(low == high, levels.penalties[0][low], shares))
+
+
+def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
+    """Show the set of values of each class; a missing value that matches anything makes it ``*``."""
+    pairs = np.unique(members.classes * levels.size + codes)
+    classes, values = np.divmod(pairs, levels.size)
+    starts = np.searchsorted(classes, np.arange(members.count + 1))
+    numbers: dict[bytes, int] = {}
+    texts: list[str | None] = []
+    ids = np.empty(members.count, np.int64)
+    penalties = np.empty(members.count, np.float64)
+    for number in range(members.count):
+        held = values[starts[number] : starts[number + 1]]
+        key = held.tobytes()
+        if key not in numbers:
+            numbers[key] = len(texts)
+            texts.append(_set_text(levels, held))
+        ids[number] = numbers[key]
+        single = levels.penalties[0, held[0]]
+        penalties[number] = single if len(held) == 1 else len(held) / levels.size
+        if texts[numbers[key]] == STAR:
+            penalties[number] = 1.0
+    return Shown(tuple(texts), ids, penalties)
+
+
+def _set_text(levels: Levels, codes: Ints) -> str | None:
+    texts = [levels.labels[0][code] for code in codes.tolist()]
+    if len(texts) == 1:
+        return texts[0]
+    if levels.has_missing and texts[-1] == STAR and codes[-1] == levels.size - 1:
+        return STAR
+    return "{" + ", ".join(_item(text) for text in texts) + "}"
+
+
+def _item(text: str | None) -> str:
+    if text is None:
+        return MISSING
+    plain = text.strip() == text and text != MISSING and not any(mark in text for mark in ',{}"')
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+FORMS: dict[Form, Callable[[Levels, Members, Ints], Shown]] = {
+    "labels": labels,
+    "ranges": ranges,
+    "sets": sets,
+}

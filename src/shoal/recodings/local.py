@@ -1,0 +1,105 @@
+"""Local: each class shows what its own records need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.domains import STAR
+from shoal.frequencies import Codes, Frequencies
+from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.forms import FORMS, Members
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Local(Recoding):
+    """Records are put into classes; each class shows its labels, ranges or value sets.
+
+    References
+    ----------
+    Xu, J., Wang, W., Pei, J., Wang, X., Shi, B. and Fu, A. W.-C. (2006). Utility-based anonymization using local
+    recoding. KDD.
+    """
+
+    members: Ints = field(repr=False)
+    """The class of each piece; -1 is suppressed."""
+    cells: Ints | None = field(default=None, repr=False)
+    """The cell of each piece, where cells are split; pieces of a cell stand in order."""
+    weights: Ints | None = field(default=None, repr=False)
+    """The records of each piece, where cells are split."""
+
+    @property
+    def count(self) -> int:
+        """The number of classes."""
+        return int(self.members.max(initial=-1)) + 1
+
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+        """Find what each class must show to cover its records."""
+        weights = frequencies.cell_counts if self.weights is None else self.weights
+        tuples = frequencies.cell_tuples if self.cells is None else frequencies.cell_tuples[self.cells]
+        inside = self.members >= 0
+        # a class is decided by its distinct tuples: look at each (class, tuple) once
+        pairs = np.unique(self.members[inside] * max(len(frequencies.tuples), 1) + tuples[inside])
+        classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
+        members = Members(classes, self.count)
+        shown = tuple(
+            FORMS[column.form](column.levels, members, frequencies.tuples[chosen, place].astype(np.int64))
+            for place, column in enumerate(columns)
+        )
+        if self.count > 1:
+            shown = _say_something(shown, columns, members, frequencies.tuples[chosen])
+        return Draft(self.members, self.cells, weights, self.count, shown)
+
+    def extended(self, frequencies: Frequencies) -> Local:
+        """Suppress the cells that the search did not see."""
+        seen = len(self.members) if self.cells is None else int(self.cells.max(initial=-1)) + 1
+        more = np.arange(seen, len(frequencies.cell_counts))
+        members = np.append(self.members, np.full(len(more), -1, np.int64))
+        if self.cells is None or self.weights is None:
+            return Local(members)
+        return Local(
+            members, np.append(self.cells, more), np.append(self.weights, frequencies.cell_counts[more])
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number of classes; the classes themselves are the published table."""
+        return {"recoding": "local", "classes": self.count}
+
+
+def _say_something(
+    shown: tuple[Shown, ...], columns: tuple[Column, ...], members: Members, tuples: Codes
+) -> tuple[Shown, ...]:
+    """Where a class would show ``*`` everywhere, show its range or its values in the column that they cost least.
+
+    Such a class would look suppressed though its records are not.
+    """
+    silent = np.logical_and.reduce([_is_star(column) for column in shown])
+    if not silent.any():
+        return shown
+    inside = silent[members.classes]
+    subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
+    instead = [
+        FORMS["ranges" if column.levels.domain.ordered else "sets"](
+            column.levels, subset, tuples[inside, place].astype(np.int64)
+        )
+        for place, column in enumerate(columns)
+    ]
+    costs = np.stack([np.where(_is_star(column), 2.0, column.penalties) for column in instead])
+    best = costs.argmin(axis=0)
+    patched = []
+    for place, (old, new) in enumerate(zip(shown, instead, strict=True)):
+        taken = (best == place) & (costs[place] <= 1.0)
+        ids, penalties = old.ids.copy(), old.penalties.copy()
+        ids[np.flatnonzero(silent)[taken]] = len(old.texts) + new.ids[taken]
+        penalties[np.flatnonzero(silent)[taken]] = new.penalties[taken]
+        patched.append(Shown(old.texts + new.texts, ids, penalties))
+    return tuple(patched)
+
+
+def _is_star(shown: Shown) -> Bools:
+    return np.array([text == STAR for text in shown.texts], bool)[shown.ids]

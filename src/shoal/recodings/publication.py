@@ -1,0 +1,119 @@
+"""Publication: a recoding made final; classes that look alike are one, suppressed records starred or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.domains import STAR
+from shoal.frequencies import Classes, Frequencies
+from shoal.kernels.group import group
+from shoal.models.base import PrivacyModel
+from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is published: the class of each piece, what each class shows, and what is left out."""
+
+    classes: Classes
+    columns: tuple[Shown, ...]
+    starred: int
+    """The class that shows ``*`` everywhere, -1 where there is none."""
+    dropped: int
+    """Records that are left out of the table."""
+
+    @property
+    def suppressed(self) -> int:
+        """Records that show nothing: starred or left out.
+
+        Where *every* published record shows ``*`` everywhere, none was singled out: the table as a whole was
+        generalized to the top, which costs 1 per cell but suppresses nobody.
+        """
+        starred = (
+            int(self.classes.records[self.starred]) if self.starred >= 0 and self.classes.count > 1 else 0
+        )
+        return starred + self.dropped
+
+
+def publish(
+    recoding: Recoding,
+    frequencies: Frequencies,
+    columns: tuple[Column, ...],
+    models: Sequence[PrivacyModel],
+    sensitive: Mapping[str, int],
+    *,
+    star: bool = True,
+) -> Publication:
+    """Make a recoding final.
+
+    Suppressed records are a class like any other: they are published with ``*`` everywhere if that class
+    satisfies every model, and left out if it does not (one starred record with its diagnosis is a person
+    found) or if ``star`` is false.
+    """
+    draft = recoding.draft(frequencies, columns)
+    singled_out = bool((draft.members < 0).any())
+    merged, starred = _merge(_with_starred_class(draft))
+    classes = Classes(merged.count, merged.members, merged.cells, merged.weights, frequencies)
+    if starred >= 0 and (singled_out or merged.count > 1):
+        only = replace(classes, count=1, members=np.where(merged.members == starred, 0, -1).astype(np.int64))
+        if not star or not all(bool(model.holds(only, sensitive)[0]) for model in models):
+            return _without(merged, starred, frequencies)
+    return Publication(classes, merged.columns, starred, 0)
+
+
+def _with_starred_class(draft: Draft) -> Draft:
+    if not (draft.members < 0).any():
+        return draft
+    members = np.where(draft.members < 0, draft.count, draft.members)
+    columns = tuple(
+        Shown(
+            (*shown.texts, STAR),
+            np.append(shown.ids, len(shown.texts)),
+            np.append(shown.penalties, 1.0),
+        )
+        for shown in draft.columns
+    )
+    return replace(draft, members=members, count=draft.count + 1, columns=columns)
+
+
+def _merge(draft: Draft) -> tuple[Draft, int]:
+    """Make classes that show the same texts one class; return also the number of the starred one."""
+    if not draft.count:
+        return draft, -1
+    columns = [_by_text(shown) for shown in draft.columns]
+    groups, rows = group([shown.ids for shown in columns], [len(shown.texts) for shown in columns])
+    merged = tuple(Shown(shown.texts, shown.ids[rows], shown.penalties[rows]) for shown in columns)
+    stars = np.ones(len(rows), bool)
+    for shown in merged:
+        stars &= np.array([text == STAR for text in shown.texts], bool)[shown.ids]
+    starred = int(np.flatnonzero(stars)[0]) if stars.any() else -1
+    return replace(draft, members=groups[draft.members], count=len(rows), columns=merged), starred
+
+
+def _by_text(shown: Shown) -> Shown:
+    numbers: dict[str | None, int] = {}
+    renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
+    ids = renumbered[shown.ids]
+    return Shown(tuple(numbers), ids, np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties))
+
+
+def _without(draft: Draft, starred: int, frequencies: Frequencies) -> Publication:
+    members = draft.members
+    dropped = int(draft.weights[members == starred].sum())
+    members = np.where(members == starred, -1, members - (members > starred)).astype(np.int64)
+    columns = tuple(
+        Shown(shown.texts, np.delete(shown.ids, starred), np.delete(shown.penalties, starred))
+        for shown in draft.columns
+    )
+    classes = Classes(draft.count - 1, members, draft.cells, draft.weights, frequencies)
+    return Publication(classes, columns, -1, dropped)
+
+
+def pieces_of(publication: Publication) -> tuple[Ints, Ints, Ints]:
+    """Return cell, class and records of each piece."""
+    classes = publication.classes
+    cells = np.arange(len(classes.members)) if classes.cells is None else classes.cells
+    return cells, classes.members, classes.weights

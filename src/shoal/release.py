@@ -1,0 +1,183 @@
+"""Release: the published table, and everything needed to trust it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.auditing import Audit, audit
+from shoal.auditing.hygiene import bytes_faults
+from shoal.errors import AuditFailed, Fault, WriteError
+from shoal.policy import Policy
+from shoal.recodings.base import Recoding
+from shoal.reporting import render
+from shoal.tables.files import format_of, read_file
+from shoal.tables.source import Source
+from shoal.tables.write import ENDINGS, to_bytes, write_bytes
+
+
+@dataclass(frozen=True)
+class Release:
+    """A published table that was audited, with its policy, recoding, attained values and manifest.
+
+    A release exists only if its audit holds: see :func:`shoal.anonymize`.
+    """
+
+    table: Any
+    """The published table, of the same library as the input."""
+    policy: Policy
+    recoding: Recoding = field(repr=False)
+    attained: dict[str, Any]
+    """Model name → what the published table attains."""
+    audit: Audit = field(repr=False)
+    manifest: dict[str, Any] = field(repr=False)
+    """Policy hash, data fingerprint, versions, seed, recoding."""
+    source: Source = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)
+    subjects: pl.Series | None = field(default=None, repr=False)
+    """The person of each published record, for the owner's audits; never written."""
+
+    @property
+    def suppressed(self) -> float:
+        """The share of records that show nothing."""
+        return self.audit.suppressed / self.audit.records if self.audit.records else 0.0
+
+    @property
+    def loss(self) -> float:
+        """The loss that the policy names."""
+        return self.audit.utility[self.policy.loss.key()].total
+
+    def __repr__(self) -> str:
+        attained = ", ".join(f"{name}={value}" for name, value in self.attained.items())
+        return f"<Release {attained}; {self.suppressed:.1%} of records suppressed; loss {self.loss:.4f}>"
+
+    def write(self, out: str | Path, *, format: str | None = None) -> dict[str, Path]:
+        """Write release, audit, report and manifest into a folder; all of them or nothing.
+
+        The release is read back from the disk and audited before it gets its name. ``format`` is ``csv``,
+        ``parquet``, ``feather``, ``excel`` or ``jsonl``; the input's own by default, CSV for tables in memory.
+        """
+        folder = Path(out)
+        kind = format or (format_of(self.source.path) if self.source.path else "csv")
+        if kind not in ENDINGS:
+            raise WriteError(
+                "no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS)
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with _workshop(folder) as workshop:
+                names = self._write_all(workshop, kind)
+                for name in names:  # the manifest last: it vouches for the others
+                    os.replace(workshop / name, folder / name)
+        except OSError as error:
+            if isinstance(error, WriteError):
+                raise
+            reason = error.strerror or str(error)
+            raise WriteError("cannot write", where=str(folder), got=reason, hint=_write_hint(error)) from None
+        _remove_stale(folder, names[0])
+        return {Path(name).stem: folder / name for name in names}
+
+    def _write_all(self, workshop: Path, kind: str) -> list[str]:
+        release = workshop / f"release{ENDINGS[kind]}"
+        write_bytes(release, to_bytes(self.frame, kind))
+        checked = self._read_back(release, kind)
+        write_bytes(workshop / "audit.json", checked.to_json().encode())
+        write_bytes(workshop / "report.html", render(checked, self.manifest).encode())
+        manifest = {**self.manifest, "files": _hashes(workshop)}
+        write_bytes(
+            workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+        )
+        return [release.name, "audit.json", "report.html", "manifest.json"]
+
+    def _read_back(self, path: Path, kind: str) -> Audit:
+        """Audit the bytes on the disk; whatever differs from what the search claimed is a failure."""
+        data = path.read_bytes()
+        written = read_file(path)
+        checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects)
+        faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame, self.policy)]
+        if list(written.columns) != list(self.frame.columns):
+            faults.append(Fault("the file's columns are not the release's", got=", ".join(written.columns)))
+        faults += disagreements(checked, self.attained, self.audit)
+        if faults:
+            raise AuditFailed(faults)
+        return checked
+
+
+def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | None = None) -> list[Fault]:
+    """Return where an audit counts other than the search claimed."""
+    faults = [
+        Fault(
+            "search and audit disagree",
+            where=name,
+            got=f"the search claims {attained[name]}, the audit counts {value}",
+        )
+        for name, value in attained_by(checked).items()
+        if attained.get(name) != value
+    ]
+    if claimed is not None and (claimed.published, claimed.classes) != (checked.published, checked.classes):
+        faults.append(
+            Fault(
+                "the written table is not the released one",
+                got=f"{checked.published} records in {checked.classes} classes, "
+                f"not {claimed.published} in {claimed.classes}",
+            )
+        )
+    return faults
+
+
+def attained_by(checked: Audit) -> dict[str, Any]:
+    """Return model name → attained value; a model that occurs twice is told apart by its column."""
+    return {
+        title: entry.attained for title, entry in zip(titles(checked.policy), checked.models, strict=True)
+    }
+
+
+def titles(policy: Policy) -> list[str]:
+    """Return the name of each model, with its column where two models have the same name."""
+    keys = [model.key() for model in policy.models]
+    return [
+        key if keys.count(key) == 1 else f"{key} on {', '.join(model.sensitive_columns) or number}"
+        for number, (key, model) in enumerate(zip(keys, policy.models, strict=True))
+    ]
+
+
+class _workshop:  # noqa: N801 - reads as a verb phrase: with _workshop(folder)
+    """A hidden folder beside the result, gone whatever happens."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> Path:
+        self.path = Path(tempfile.mkdtemp(prefix=".shoal-", dir=self.folder))
+        return self.path
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    import hashlib
+
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def _remove_stale(folder: Path, current: str) -> None:
+    """Remove an earlier release of another format: the manifest no longer vouches for it."""
+    for ending in ENDINGS.values():
+        if f"release{ending}" != current:
+            (folder / f"release{ending}").unlink(missing_ok=True)
+
+
+def _write_hint(error: OSError) -> str:
+    import errno
+
+    if error.errno == errno.ENOSPC:
+        return "the disk is full"
+    return "choose a folder that you may write to"

@@ -1,0 +1,5 @@
+"""REPORT: an audit in, one self-contained page out."""
+
+from shoal.reporting.html import render, report
+
+__all__ = ["render", "report"]

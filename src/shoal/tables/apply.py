@@ -1,0 +1,85 @@
+"""apply(): a publication becomes a table again, in an order that tells nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.policy import Policy
+from shoal.recodings.publication import Publication
+from shoal.tables.columns import plain
+from shoal.tables.encode import Encoded
+
+Ints = npt.NDArray[np.int64]
+
+
+def published_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
+    """Return the columns that a release of this table has, in the table's order."""
+    shown = {*policy.quasi_identifiers, *policy.sensitive}
+    if policy.others == "keep":
+        shown |= set(frame.columns) - set(policy.hidden)
+    return [name for name in frame.columns if name in shown]
+
+
+def apply(
+    frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication
+) -> tuple[pl.DataFrame, pl.Series | None]:
+    """Return the published table and, where persons are counted, the person of each record (for the audit only).
+
+    Every quasi-identifier is written anew from the labels, no cell of it is copied; records are sorted by what
+    is published, so that nothing of the original order is left.
+    """
+    names = published_columns(frame, policy)
+    others = [name for name in names if name not in policy.quasi_identifiers]
+    kept = pl.DataFrame(
+        [pl.Series("\0row", np.arange(frame.height)), *(plain(frame[name]) for name in others)]
+    )
+    members = _class_of_record(kept, others, encoded, publication)
+    inside = np.flatnonzero(members >= 0)
+    rank = _rank_of_class(publication)
+    table = kept[inside].with_columns(pl.Series("\0class", rank[members[inside]]))
+    if policy.subject is not None:
+        table = table.with_columns(frame[policy.subject][inside].alias("\0subject"))
+    table = table.sort(["\0class", *others], nulls_last=False)
+    by_rank = np.empty(len(rank), np.int64)
+    by_rank[rank] = np.arange(len(rank))
+    classes = by_rank[table["\0class"].to_numpy()]
+    shown = {
+        name: pl.Series(name, list(column.texts), dtype=pl.String).gather(pl.Series(column.ids[classes]))
+        for name, column in zip(policy.quasi_identifiers, publication.columns, strict=True)
+    }
+    published = pl.DataFrame([shown[name] if name in shown else table[name] for name in names])
+    return published, None if policy.subject is None else table["\0subject"]
+
+
+def _class_of_record(
+    kept: pl.DataFrame, others: list[str], encoded: Encoded, publication: Publication
+) -> Ints:
+    classes = publication.classes
+    if classes.cells is None:
+        return classes.members[encoded.cell_of_record]
+    # cells are split: share out their records in the order of what else is published of them
+    ordered = kept.with_columns(pl.Series("\0cell", encoded.cell_of_record)).sort(
+        ["\0cell", *others], nulls_last=False
+    )
+    members = np.empty(kept.height, np.int64)
+    members[ordered["\0row"].to_numpy()] = np.repeat(classes.members, classes.weights)
+    return members
+
+
+def _rank_of_class(publication: Publication) -> Ints:
+    """Return the place of each class in the order of what it shows."""
+    count = publication.classes.count
+    if not count:
+        return np.zeros(0, np.int64)
+    shown = pl.DataFrame(
+        [
+            pl.Series(str(place), list(column.texts), dtype=pl.String).gather(pl.Series(column.ids))
+            for place, column in enumerate(publication.columns)
+        ]
+    ).with_row_index("\0class")
+    order = shown.sort([str(place) for place in range(len(publication.columns))], nulls_last=False)
+    rank = np.empty(count, np.int64)
+    rank[order["\0class"].to_numpy()] = np.arange(count)
+    return rank

@@ -1,0 +1,150 @@
+"""check(): every misfit between a policy and a table, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
+from shoal.hierarchies.base import Levels
+from shoal.policy import Policy, QuasiIdentifier
+from shoal.tables.columns import domain_of, plain
+from shoal.tables.source import open_table
+
+
+def check(table: object, policy: Policy) -> list[Fault]:
+    """Return every misfit between a policy and a table.
+
+    Examples
+    --------
+    >>> policy = Policy(quasi_identifiers=["age"], others="keep", models=[{"name": "k-anonymity", "k": 5}])
+    >>> for fault in check(pl.DataFrame({"ages": [21, 24]}), policy):
+    ...     print(fault)
+    quasi_identifiers.age: no such column in the table. Hint: did you mean 'ages'?
+    models[0].k: more than there are records; got 5 of 2. Hint: ask for at most 2.
+    """
+    frame = open_table(table).frame
+    return list(_faults(frame, policy))
+
+
+def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    yield from _columns(frame, policy)
+    yield from _undeclared(frame, policy)
+    yield from _counts(frame, policy)
+    for name, spec in policy.quasi_identifiers.items():
+        if name in frame.columns:
+            yield from _quasi_identifier(frame[name], spec, policy)
+    for name, role in policy.sensitive.items():
+        if name in frame.columns:
+            where = f"sensitive.{name}"
+            try:
+                column = plain(frame[name])
+            except TableError as error:
+                yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+                continue
+            if role.missing == "error" and column.null_count():
+                yield Fault(
+                    "missing values, which the policy forbids", where, f"{column.null_count()} records"
+                )
+
+
+def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    roles: dict[str, list[str]] = {
+        "identifiers": list(policy.identifiers),
+        "quasi_identifiers": list(policy.quasi_identifiers),
+        "sensitive": list(policy.sensitive),
+        "subject": [policy.subject] if policy.subject is not None else [],
+    }
+    for role, names in roles.items():
+        for name in names:
+            if name not in frame.columns:
+                yield Fault(
+                    "no such column in the table", f"{role}.{name}", hint=nearest(name, frame.columns)
+                )
+
+
+def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
+    rest = [name for name in frame.columns if name not in declared]
+    if rest and policy.others is None:
+        yield Fault(
+            "columns without a role",
+            "others",
+            examples(rest),
+            "declare each, or say others: keep or others: drop",
+        )
+    for name in rest if policy.others == "keep" else []:
+        yield from _kept(frame[name])
+
+
+def _kept(column: pl.Series) -> Iterator[Fault]:
+    """Near-unique columns that are kept as they are single people out whatever else is generalized."""
+    where = f"others.{column.name}"
+    try:
+        column = plain(column)
+    except TableError as error:
+        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        return
+    present = column.drop_nulls()
+    if len(present) >= 20 and present.n_unique() > 0.9 * len(present):
+        yield Fault(
+            "is nearly unique and would be published as it is",
+            where,
+            f"{present.n_unique()} values in {len(present)} records",
+            "make it an identifier, or a quasi-identifier",
+        )
+
+
+def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    persons, unit = frame.height, "records"
+    if policy.subject is not None and policy.subject in frame.columns:
+        persons, unit = frame[policy.subject].n_unique(), "persons"
+    if not frame.height:
+        yield Fault("the table has no records", kind="infeasible")
+        return
+    for number, model in enumerate(policy.models):
+        k = getattr(model, "k", 0)
+        if k > persons:
+            yield Fault(
+                f"more than there are {unit}",
+                f"models[{number}].k",
+                f"{k} of {persons}",
+                f"ask for at most {persons}",
+                "infeasible",
+            )
+
+
+def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
+    where = f"quasi_identifiers.{column.name}"
+    try:
+        column = plain(column)
+    except TableError as error:
+        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        return
+    if spec.missing == "error" and column.null_count():
+        yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+    domain = domain_of(column)
+    if isinstance(spec.domain, tuple):
+        low, high = spec.domain
+        if not domain.ordered:
+            yield Fault(
+                "a domain of two numbers needs a column of numbers",
+                f"{where}.domain",
+                f"{domain.kind} values",
+            )
+        elif len(domain) and not low <= domain.values[0] <= domain.values[-1] <= high:
+            yield Fault(
+                "values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}"
+            )
+    if spec.hierarchy is None:
+        return
+    faults = list(spec.hierarchy.faults(domain))
+    for fault in faults:
+        yield Fault(fault.what, where, fault.got, fault.hint)
+    if not faults:
+        try:
+            Levels.of(domain, list(spec.hierarchy.steps(domain)), missing=None)
+        except HierarchyError as error:
+            for fault in error.faults:
+                yield Fault(fault.what, f"{where}, {fault.where}", fault.got, fault.hint)

@@ -1,0 +1,108 @@
+"""Columns as domains and codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.domains import Domain, Kind
+from shoal.errors import TableError
+from shoal.policy import QuasiIdentifier
+
+Ints = npt.NDArray[np.int64]
+
+
+def plain(column: pl.Series) -> pl.Series:
+    """Return a column of a plain type: no categories, no NaN, no empty text, no time zone.
+
+    An empty text is a missing value: most files cannot tell them apart, and a release must mean the same in
+    each format.
+    """
+    kind = column.dtype
+    if isinstance(kind, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String)
+    if kind == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column.replace("", None)
+    if kind.is_float():
+        return column.fill_nan(None).cast(pl.Float64)
+    if kind.is_decimal():
+        return column.cast(pl.Float64)
+    if kind.is_integer():
+        return (
+            column.cast(pl.Int64, strict=False)
+            if kind == pl.UInt64 and _too_large(column)
+            else column.cast(pl.Int64)
+        )
+    if isinstance(kind, pl.Datetime):
+        return (
+            column.cast(pl.Datetime("us"))
+            if kind.time_zone is None
+            else column.dt.convert_time_zone("UTC").dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        )
+    if kind in (pl.Boolean, pl.Date):
+        return column
+    if kind in (pl.Time, pl.Duration):
+        return column.cast(pl.String) if kind == pl.Time else column.dt.total_microseconds()
+    raise TableError(
+        "values of this type cannot be published", where=column.name, got=str(kind), hint="drop the column"
+    )
+
+
+def _too_large(column: pl.Series) -> bool:
+    highest: Any = column.max()
+    return highest is not None and highest > 2**63 - 1
+
+
+def kind_of(column: pl.Series) -> Kind:
+    """Return the kind of a plain column."""
+    kind = column.dtype
+    if kind == pl.Int64:
+        return "integer"
+    if kind == pl.Float64:
+        return "float"
+    if kind == pl.Date:
+        return "date"
+    if kind == pl.Boolean:
+        return "boolean"
+    return "datetime" if isinstance(kind, pl.Datetime) else "text"
+
+
+def domain_of(
+    column: pl.Series, *, declared: tuple[str, ...] = (), limits: tuple[float, float] | None = None
+) -> Domain:
+    """Return the distinct values of a plain column, in order; declared values are added to them."""
+    kind = kind_of(column)
+    values = column.drop_nulls().unique()
+    if declared:
+        texts = pl.Series(values.name, list(declared), dtype=pl.String).cast(column.dtype, strict=False)
+        values = pl.concat([values, texts.drop_nulls()]).unique()
+    values = values.sort()
+    texts = tuple(values.cast(pl.String).to_list())
+    if kind == "text":
+        return Domain(kind, np.array(texts, dtype=object), texts, limits)
+    return Domain(kind, values.to_physical().to_numpy(), texts, limits)
+
+
+def codes_of(column: pl.Series, domain: Domain) -> Ints:
+    """Return the place of each value in a domain; the missing value's place is after the last."""
+    if domain.kind == "text":
+        coded = column.cast(pl.Enum(list(domain.texts))).to_physical()
+        return coded.cast(pl.Int64).fill_null(len(domain)).to_numpy()
+    missing = column.is_null().to_numpy()
+    physical = column.to_physical()
+    filled = physical.fill_null(False) if physical.dtype == pl.Boolean else physical.fill_null(0)
+    codes = np.searchsorted(domain.values, filled.to_numpy()).astype(np.int64)
+    codes[missing] = len(domain)
+    return codes
+
+
+def column_domain(values: pl.Series, spec: QuasiIdentifier) -> Domain:
+    """Return the domain that losses are measured against: observed, or as the policy declares it."""
+    declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
+    limits = spec.domain if isinstance(spec.domain, tuple) else None
+    return domain_of(values, declared=declared, limits=limits)

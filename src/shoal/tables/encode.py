@@ -1,0 +1,159 @@
+"""encode(): a table and a policy become columns with levels, and frequencies to search on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.algorithms.base import Problem, Progress, silent
+from shoal.domains import Domain
+from shoal.errors import Infeasible
+from shoal.frequencies import Frequencies
+from shoal.hierarchies.suppress import Suppress
+from shoal.kernels.group import group
+from shoal.policy import Policy, QuasiIdentifier
+from shoal.recodings.base import Column, Form
+from shoal.tables.columns import codes_of, column_domain, domain_of, plain
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table as numbers.
+
+    Records with a missing value whose policy is ``suppress`` are *barred*: no search sees them. Their tuples and
+    cells come after all others.
+    """
+
+    columns: tuple[Column, ...]
+    frequencies: Frequencies
+    cell_of_record: Ints
+    sensitive: dict[str, int]
+    barred_tuples: int
+    barred_cells: int
+    barred: int
+
+    @property
+    def searchable(self) -> Frequencies:
+        """The frequencies without the barred records."""
+        if not self.barred_cells:
+            return self.frequencies
+        whole = self.frequencies
+        cells = len(whole.cell_counts) - self.barred_cells
+        return Frequencies(
+            whole.tuples[: len(whole.tuples) - self.barred_tuples],
+            whole.cell_tuples[:cells],
+            whole.cell_counts[:cells],
+            whole.sensitive[:cells],
+            None if whole.subjects is None else whole.subjects[:cells],
+        )
+
+    def problem(self, policy: Policy, progress: Progress = silent) -> Problem:
+        """Return the question that a search answers."""
+        allowed = int(policy.max_suppressed * self.frequencies.records) - self.barred
+        if allowed < 0:
+            raise Infeasible(
+                f"{self.barred} records must be suppressed for their missing values, "
+                f"{int(policy.max_suppressed * self.frequencies.records)} may be"
+            )
+        return Problem(
+            self.searchable,
+            self.columns,
+            policy.models,
+            self.sensitive,
+            policy.loss,
+            allowed,
+            policy.seed,
+            progress,
+        )
+
+
+def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
+    """Number the values of each column, and count the combinations."""
+    barred = np.zeros(frame.height, bool)
+    columns, codes = [], []
+    for name, spec in policy.quasi_identifiers.items():
+        values = plain(frame[name])
+        column, numbers = encode_column(name, values, spec, policy)
+        columns.append(column)
+        codes.append(numbers)
+        if spec.missing == "suppress":
+            barred |= values.is_null().to_numpy()
+    sensitive = []
+    for name, role in policy.sensitive.items():
+        values = plain(frame[name])
+        numbers = codes_of(values, domain := domain_of(values))
+        if role.missing == "wildcard":
+            numbers[numbers == len(domain)] = -1
+        if role.missing == "suppress":
+            barred |= values.is_null().to_numpy()
+        sensitive.append(numbers)
+    subjects = None
+    if policy.subject is not None:
+        people = plain(frame[policy.subject])
+        subjects = codes_of(people, domain_of(people))
+    places = {name: place for place, name in enumerate(policy.sensitive)}
+    return _counted(tuple(columns), codes, sensitive, places, subjects, barred)
+
+
+def encode_column(name: str, values: pl.Series, spec: QuasiIdentifier, policy: Policy) -> tuple[Column, Ints]:
+    """Return a quasi-identifier with its levels, and the code of each record."""
+    domain = column_domain(values, spec)
+    blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
+    levels = (spec.hierarchy or Suppress()).build(domain, missing=blank)
+    position = np.append(levels.position, len(domain) if blank else 0)
+    height = levels.height if spec.hierarchy else 0
+    form = form_of(spec, policy.publish, domain)
+    return Column(name, levels, form, spec.weight, height), position[codes_of(values, domain)].astype(
+        np.int64
+    )
+
+
+def form_of(spec: QuasiIdentifier, publish: Form, domain: Domain) -> Form:
+    """Return how local recoding publishes a column: as asked, where the column allows it."""
+    asked = spec.publish or publish
+    if asked == "labels" and spec.hierarchy is not None:
+        return "labels"
+    if domain.ordered:
+        return "ranges"
+    return "labels" if asked == "ranges" and spec.hierarchy is not None else "sets"
+
+
+def _counted(
+    columns: tuple[Column, ...],
+    codes: list[Ints],
+    sensitive: list[Ints],
+    places: dict[str, int],
+    subjects: Ints | None,
+    barred: Bools,
+) -> Encoded:
+    sizes = [2, *(column.levels.size for column in columns)]
+    tuple_of_record, tuple_rows = group([barred.astype(np.int64), *codes], sizes)
+    extra = [*sensitive, *([] if subjects is None else [subjects])]
+    cell_of_record, cell_rows = group(
+        [tuple_of_record, *(values + 1 for values in extra)],
+        [len(tuple_rows), *(int(values.max(initial=0)) + 2 for values in extra)],
+    )
+    frequencies = Frequencies(
+        np.stack([column[tuple_rows] for column in codes], axis=1).astype(np.int32),
+        tuple_of_record[cell_rows],
+        np.bincount(cell_of_record, minlength=len(cell_rows)).astype(np.int64),
+        np.stack([column[cell_rows] for column in sensitive], axis=1).astype(np.int32)
+        if sensitive
+        else np.zeros((len(cell_rows), 0), np.int32),
+        None if subjects is None else subjects[cell_rows],
+    )
+    return Encoded(
+        columns,
+        frequencies,
+        cell_of_record,
+        places,
+        int(barred[tuple_rows].sum()),
+        int(barred[cell_rows].sum()),
+        int(barred.sum()),
+    )

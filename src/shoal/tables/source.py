@@ -1,0 +1,164 @@
+"""Source: any table, seen as a polars frame, with the way back to its own library."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import Fault, TableError, examples, nearest
+from shoal.tables.files import read_file
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table and where it came from."""
+
+    frame: pl.DataFrame
+    library: str
+    """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, or another that narwhals knows."""
+    path: Path | None = None
+    original: Any = None
+    """The caller's object, for libraries that are reached through narwhals."""
+
+    def restore(self, frame: pl.DataFrame) -> Any:
+        """Return a frame as a table of the source's own library."""
+        if self.library == "polars-lazy":
+            return frame.lazy()
+        if self.library == "pandas":
+            return _to_pandas(frame)
+        if self.library == "pyarrow":
+            return frame.to_arrow().replace_schema_metadata(None)
+        if self.library == "duckdb":
+            return sys.modules["duckdb"].sql("SELECT * FROM frame")
+        if self.library == "polars":
+            return frame
+        return _through_narwhals(frame, self.original)
+
+
+def open_table(table: object, **options: Any) -> Source:
+    """Return any table as a source: a path, or a table of pandas, polars, pyarrow, DuckDB or the like.
+
+    The caller's object is never changed, and its row index is never looked at.
+    """
+    if isinstance(table, Source):
+        return table
+    if isinstance(table, (str, Path)):
+        path = Path(table)
+        return Source(_checked(read_file(path, **options)), "polars", path)
+    if isinstance(table, pl.DataFrame):
+        return Source(_checked(table), "polars")
+    if isinstance(table, pl.LazyFrame):
+        return Source(_checked(table.collect()), "polars-lazy")
+    library = type(table).__module__.partition(".")[0].lstrip("_")
+    if library == "pandas" and type(table).__name__ == "DataFrame":
+        return Source(_checked(_from_pandas(table)), "pandas")
+    if library == "pyarrow" and type(table).__name__ == "Table":
+        return Source(_checked(_from_arrow(table)), "pyarrow")
+    if library == "duckdb":
+        return Source(_checked(_from_duckdb(table)), "duckdb")
+    return _from_narwhals(table)
+
+
+def _from_arrow(table: Any) -> pl.DataFrame:
+    _refuse_duplicates(list(table.column_names))
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _from_duckdb(relation: Any) -> pl.DataFrame:
+    _refuse_duplicates(list(relation.columns))
+    frame: pl.DataFrame = relation.pl()
+    return frame
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+    names = [str(name) for name in table.columns]
+    if getattr(table.columns, "nlevels", 1) > 1:
+        raise TableError(
+            "columns have several levels", got=examples(list(table.columns)), hint="flatten them first"
+        )
+    _refuse_duplicates(names)
+    return pl.DataFrame([_pandas_column(name, table.iloc[:, place]) for place, name in enumerate(names)])
+
+
+def _pandas_column(name: str, column: Any) -> pl.Series:
+    # by position and without the index: the index of a pandas table may hold anything, even the answer
+    try:
+        return pl.from_pandas(column.reset_index(drop=True), nan_to_null=True).alias(name)
+    except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
+        values = [None if _is_missing(value) else value for value in column.tolist()]
+    except Exception as error:  # pyarrow's errors, without importing pyarrow
+        if type(error).__module__.partition(".")[0] != "pyarrow":
+            raise
+        values = [None if _is_missing(value) else value for value in column.tolist()]
+    try:
+        return pl.Series(name, values, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    pandas = sys.modules["pandas"]
+    try:
+        return frame.to_pandas()
+    except ImportError:  # without pyarrow
+        return pandas.DataFrame({column.name: column.to_list() for column in frame}, columns=frame.columns)
+
+
+def _from_narwhals(table: object) -> Source:
+    import narwhals as nw
+
+    try:
+        known: Any = nw.from_native(table)  # type: ignore[call-overload]
+    except TypeError:
+        raise TableError(
+            "is not a table that shoal knows",
+            got=f"{type(table).__module__}.{type(table).__name__}",
+            hint="give a path, or a pandas, polars, pyarrow or DuckDB table",
+        ) from None
+    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+    if not isinstance(eager, nw.DataFrame):
+        raise TableError("is one column, not a table", got=type(table).__name__)
+    return Source(_checked(eager.to_polars()), str(known.implementation), None, table)
+
+
+def _through_narwhals(frame: pl.DataFrame, original: Any) -> Any:
+    import narwhals as nw
+
+    known: Any = nw.from_native(original)
+    return nw.from_arrow(frame, backend=known.implementation).to_native()
+
+
+def _refuse_duplicates(names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TableError("column names occur twice", got=examples(twice), hint="rename them")
+
+
+def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+    if not frame.width:
+        raise TableError("the table has no columns")
+    for column in frame:
+        if column.dtype.is_float() and bool(column.is_infinite().any()):
+            raise TableError(
+                "holds infinite values", where=column.name, hint="replace them by numbers or missing"
+            )
+    return frame
+
+
+def require(frame: pl.DataFrame, names: list[str], role: str) -> list[Fault]:
+    """Return a fault for each name that is no column of the frame."""
+    return [
+        Fault("no such column in the table", where=f"{role}.{name}", hint=nearest(name, frame.columns))
+        for name in names
+        if name not in frame.columns
+    ]
