@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-COLUMNS = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
-    "capital-gain capital-loss hours-per-week native-country income"
-).split()
+COLUMNS = [
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
+    *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
+]
 NUMBERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
 TARGET = Path(__file__).parent.parent / "src" / "shoal" / "datasets" / "adult.parquet"
 
@@ -22,9 +22,7 @@ TARGET = Path(__file__).parent.parent / "src" / "shoal" / "datasets" / "adult.pa
 def part(path: Path, name: str) -> pl.DataFrame:
     lines = [line.rstrip(".").split(", ") for line in path.read_text().splitlines() if line.count(",") == 14]
     text = "\n".join(",".join(cells) for cells in lines)
-    frame = pl.read_csv(
-        io.StringIO(text), has_header=False, new_columns=COLUMNS, infer_schema=False, null_values="?"
-    )
+    frame = pl.read_csv(io.StringIO(text), has_header=False, new_columns=COLUMNS, infer_schema=False, null_values="?")
     return frame.with_columns(pl.col(c).cast(pl.Int64) for c in NUMBERS).with_columns(part=pl.lit(name))
 
 

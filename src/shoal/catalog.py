@@ -125,9 +125,7 @@ def describe(family: str) -> list[dict[str, Any]]:
         entry = find(family, name)
         properties = entry.model_json_schema().get("properties", {})
         parameters = {key: {**rule, "required": _required(entry, key)} for key, rule in properties.items()}
-        rows.append(
-            {"name": name, "class": entry.__name__, "summary": entry.summary(), "parameters": parameters}
-        )
+        rows.append({"name": name, "class": entry.__name__, "summary": entry.summary(), "parameters": parameters})
     return rows
 
 
@@ -158,9 +156,7 @@ class OneOf:
         """Return the mapping that parses back to the entry."""
         return {"name": entry.key(), **entry.parameters()}
 
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.parse, serialization=core_schema.plain_serializer_function_ser_schema(self.dump)
         )

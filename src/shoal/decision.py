@@ -73,7 +73,5 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     )
     allowed = int(policy.max_suppressed * encoded.frequencies.records)
     if publication.suppressed > allowed:
-        raise Infeasible(
-            f"{publication.suppressed} records would show nothing in any quasi-identifier, {allowed} may"
-        )
+        raise Infeasible(f"{publication.suppressed} records would show nothing in any quasi-identifier, {allowed} may")
     return Decision(policy, encoded, recoding, publication)

@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-
 Error = yaml.YAMLError
 
 
@@ -20,11 +19,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, rule)
-        for tag, rule in rules
-        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    ]
+    first: [(tag, rule) for tag, rule in rules if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$", re.I), list("tTfF"))
@@ -44,7 +39,7 @@ def load(text: str) -> Any:
     >>> load("{answer: [No, Yes], kept: true, born: 1995-01-31}")
     {'answer': ['No', 'Yes'], 'kept': True, 'born': '1995-01-31'}
     """
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a SafeLoader
+    return yaml.load(text, Loader=_Loader)
 
 
 def dump(data: Any) -> str:

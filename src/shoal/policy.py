@@ -89,9 +89,7 @@ class QuasiIdentifier(Frozen):
         return data
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         own = {
             "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
             "missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"},
@@ -142,7 +140,7 @@ class Policy(Frozen):
     """Columns that name a person; never published."""
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     """Columns that an attacker may know; generalized until the models hold."""
-    sensitive: dict[str, Sensitive] = {}
+    sensitive: dict[str, Sensitive] = Field(default_factory=dict)
     """Columns that nobody should learn about a person; published as they are."""
     others: Literal["keep", "drop"] | None = None
     """What happens to columns that no role names; without it such a column is an error."""
@@ -186,9 +184,7 @@ class Policy(Frozen):
         for role in ("identifiers", "quasi_identifiers", "sensitive"):
             for name in getattr(self, role):
                 if name in seen:
-                    raise PolicyError(
-                        f"the column {name!r} has two roles", where=role, got=f"also in {seen[name]}"
-                    )
+                    raise PolicyError(f"the column {name!r} has two roles", where=role, got=f"also in {seen[name]}")
                 seen[name] = role
         for number, model in enumerate(self.models):
             for name in model.sensitive_columns:
@@ -267,9 +263,7 @@ class Policy(Frozen):
         schema["title"] = "shoal policy"
         names_list = {"type": "array", "items": {"type": "string"}}
         for role in ("quasi_identifiers", "sensitive"):
-            mapping = {
-                key: value for key, value in schema["properties"][role].items() if key != "description"
-            }
+            mapping = {key: value for key, value in schema["properties"][role].items() if key != "description"}
             schema["properties"][role] = {
                 "description": schema["properties"][role].get("description", ""),
                 "anyOf": [mapping, names_list],
@@ -283,9 +277,7 @@ def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
     if folder is None or not isinstance(columns, dict):
         return data
     resolved = {
-        name: {**spec, "file": str(folder / str(spec["file"]))}
-        if isinstance(spec, dict) and "file" in spec
-        else spec
+        name: {**spec, "file": str(folder / str(spec["file"]))} if isinstance(spec, dict) and "file" in spec else spec
         for name, spec in columns.items()
     }
     return {**data, "quasi_identifiers": resolved}

@@ -45,17 +45,13 @@ def explained(error: Infeasible, policy: Policy, attempt: Attempt) -> Infeasible
     return Infeasible(error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST])
 
 
-def _offer(
-    found: list[Relaxation], text: str, candidate: Policy, loss_of: Callable[[Policy], float | None]
-) -> None:
+def _offer(found: list[Relaxation], text: str, candidate: Policy, loss_of: Callable[[Policy], float | None]) -> None:
     loss = loss_of(candidate)
     if loss is not None:
         found.append(Relaxation(text, candidate, loss))
 
 
-def _models(
-    policy: Policy, loss_of: Callable[[Policy], float | None]
-) -> Iterator[tuple[str, Policy, PrivacyModel]]:
+def _models(policy: Policy, loss_of: Callable[[Policy], float | None]) -> Iterator[tuple[str, Policy, PrivacyModel]]:
     """Yield for each model the largest value that works while the others stay as they are."""
     for number, model in enumerate(policy.models):
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -67,15 +66,13 @@ class Release:
         folder = Path(out)
         kind = format or (format_of(self.source.path) if self.source.path else "csv")
         if kind not in ENDINGS:
-            raise WriteError(
-                "no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS)
-            )
+            raise WriteError("no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with _workshop(folder) as workshop:
                 names = self._write_all(workshop, kind)
                 for name in names:  # the manifest last: it vouches for the others
-                    os.replace(workshop / name, folder / name)
+                    (workshop / name).replace(folder / name)
         except OSError as error:
             if isinstance(error, WriteError):
                 raise
@@ -91,9 +88,7 @@ class Release:
         write_bytes(workshop / "audit.json", checked.to_json().encode())
         write_bytes(workshop / "report.html", render(checked, self.manifest).encode())
         manifest = {**self.manifest, "files": _hashes(workshop)}
-        write_bytes(
-            workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
-        )
+        write_bytes(workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
         return [release.name, "audit.json", "report.html", "manifest.json"]
 
     def _read_back(self, path: Path, kind: str) -> Audit:
@@ -134,9 +129,7 @@ def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | Non
 
 def attained_by(checked: Audit) -> dict[str, Any]:
     """Return model name → attained value; a model that occurs twice is told apart by its column."""
-    return {
-        title: entry.attained for title, entry in zip(titles(checked.policy), checked.models, strict=True)
-    }
+    return {title: entry.attained for title, entry in zip(titles(checked.policy), checked.models, strict=True)}
 
 
 def titles(policy: Policy) -> list[str]:

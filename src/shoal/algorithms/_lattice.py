@@ -30,9 +30,7 @@ class Node:
 
     def classes(self, problem: Problem) -> Classes:
         """Return the classes of the records."""
-        return Classes.of(
-            problem.frequencies, self.members[problem.frequencies.cell_tuples], len(self.examples)
-        )
+        return Classes.of(problem.frequencies, self.members[problem.frequencies.cell_tuples], len(self.examples))
 
     def outcome(self, problem: Problem, classes: Classes, fits: npt.NDArray[np.bool_]) -> Outcome:
         """Return what becomes of the table at this node when the classes that do not fit are suppressed."""

@@ -76,8 +76,7 @@ def visits(problem: Problem, losses: Sequence[Metric], *, measure: bool = False)
         fits = problem.holds(classes)
         outcome = node.outcome(problem, classes, fits)
         attained = {
-            model.key(): model.measure(classes, problem.sensitive)
-            for model in (problem.models if measure else ())
+            model.key(): model.measure(classes, problem.sensitive) for model in (problem.models if measure else ())
         }
         totals = {loss.key(): loss.measure(outcome).total for loss in losses}
         problem.progress("walking the lattice", number, len(lattice))
@@ -95,9 +94,7 @@ def _no_node(problem: Problem) -> Infeasible:
     if not problem.holds(problem.together()).all():
         return problem.infeasible()
     fixed = [column.name for column in problem.columns if column.max_level == 0]
-    reason = (
-        f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
-    )
+    reason = f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
     if fixed:
         reason += f"; without a hierarchy {', '.join(fixed)} can only be published as they are"
     return Infeasible(reason, blocking=fixed)

@@ -114,9 +114,7 @@ def _next_round(
     key = 2 * active + right
     rank = np.argsort(key, kind="stable")
     order, key = order[rank], key[rank]
-    starts = (
-        np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])), len(key)) if len(key) else np.zeros(1)
-    )
+    starts = np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])), len(key)) if len(key) else np.zeros(1)
     heads = key[starts[:-1].astype(np.int64)] // 2
     return order, starts.astype(np.int64), np.where(cut[heads], np.uint64(0), tried[heads])
 
@@ -202,15 +200,11 @@ def _relaxed(problem: Problem) -> Local:
     while len(tried):
         chosen, codes = _widest(problem, pieces, tried)
         halves = _halves(pieces.sorted(pieces.cells, codes), len(tried))
-        fits = problem.holds(
-            Classes(2 * len(tried), halves.region, halves.cells, halves.weights, problem.frequencies)
-        )
+        fits = problem.holds(Classes(2 * len(tried), halves.region, halves.cells, halves.weights, problem.frequencies))
         cut = (chosen >= 0) & fits.reshape(-1, 2).all(axis=1)
         done = chosen < 0
         ended = pieces.where(done[pieces.region])
-        finished = finished.join(
-            _Pieces(ended.cells, ended.weights, final + (np.cumsum(done) - 1)[ended.region])
-        )
+        finished = finished.join(_Pieces(ended.cells, ended.weights, final + (np.cumsum(done) - 1)[ended.region]))
         final += int(done.sum())
         tried[np.arange(len(tried)), chosen] |= ~cut & ~done
         kept = pieces.where(~(cut | done)[pieces.region])

@@ -43,9 +43,7 @@ def count(
             persons = pl.col("\0subject").n_unique()
         elif raw is not None and policy.subject in raw.columns:
             fault = None
-            persons = (pl.len() + _most_records(raw, policy.subject) - 1) // _most_records(
-                raw, policy.subject
-            )
+            persons = (pl.len() + _most_records(raw, policy.subject) - 1) // _most_records(raw, policy.subject)
     values = [
         _distinct(name, role).alias(f"\0values {name}")
         for name, role in policy.sensitive.items()
@@ -61,9 +59,7 @@ def count(
             if name in frame.columns
         },
     )
-    stars = classes.select(
-        pl.all_horizontal((pl.col(name) == STAR).fill_null(False) for name in keys)
-    ).to_series()
+    stars = classes.select(pl.all_horizontal((pl.col(name) == STAR).fill_null(False) for name in keys)).to_series()
     if classes.height == 1:
         # every record shows the same: none was singled out
         stars = pl.Series(np.zeros(1, bool))
@@ -91,9 +87,7 @@ def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, 
         )
     people = subjects if isinstance(subjects, pl.Series) else pl.Series(list(subjects))  # type: ignore[call-overload]
     if len(people) != frame.height:
-        return None, Fault(
-            "subjects do not fit the published table", got=f"{len(people)} for {frame.height} records"
-        )
+        return None, Fault("subjects do not fit the published table", got=f"{len(people)} for {frame.height} records")
     return people, None
 
 

@@ -113,7 +113,7 @@ class Levels:
 
     def text(self, level: int, code: int) -> str | None:
         """Return the label of a code at a level."""
-        return self.labels[level][self.codes[level, code]]
+        return self.labels[level][int(self.codes[level, code])]
 
     @classmethod
     def of(cls, domain: Domain, steps: list[Step], *, missing: str | None) -> Levels:

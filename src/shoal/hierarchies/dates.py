@@ -49,9 +49,7 @@ class Dates(Hierarchy):
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield a fault where the column holds no dates."""
         if domain.kind not in ("date", "datetime"):
-            yield Fault(
-                "needs a column of dates", got=f"{domain.kind} values", hint="dates are read as YYYY-MM-DD"
-            )
+            yield Fault("needs a column of dates", got=f"{domain.kind} values", hint="dates are read as YYYY-MM-DD")
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per granularity."""

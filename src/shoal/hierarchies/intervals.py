@@ -58,16 +58,14 @@ class Intervals(Hierarchy):
             raise ValueError("needs either widths or breaks")
         for below, above in pairwise(self.widths):
             if above <= below or (_exact(above) / _exact(below)).denominator != 1:
-                raise ValueError(
-                    f"each width must be a multiple of the one before; {above:g} is not of {below:g}"
-                )
+                raise ValueError(f"each width must be a multiple of the one before; {above:g} is not of {below:g}")
         for ends in self.breaks:
             if len(ends) < 2 or any(low >= high for low, high in pairwise(ends)):
                 raise ValueError(f"breaks must be two or more growing numbers; got {list(ends)}")
-        for below, above in pairwise(self.breaks):
-            stray = sorted(set(above) - set(below))
-            if stray or (above[0], above[-1]) != (below[0], below[-1]):
-                raise ValueError(f"the breaks of a level must be among those below; {stray or list(above)}")
+        for fine, coarse in pairwise(self.breaks):
+            stray = sorted(set(coarse) - set(fine))
+            if stray or (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
+                raise ValueError(f"the breaks of a level must be among those below; {stray or list(coarse)}")
         return self
 
     def faults(self, domain: Domain) -> Iterator[Fault]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from shoal import notation
 from pydantic import field_validator, model_validator
 
+from shoal import notation
 from shoal.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, examples
 from shoal.hierarchies.base import Hierarchy, Step
@@ -126,9 +125,7 @@ def _check_single_parents(nodes: Any) -> None:
     for path in _walk(nodes, ()):
         value = path[-1]
         if value in seen:
-            parents = sorted(
-                {seen[value][-2] if len(seen[value]) > 1 else STAR, path[-2] if len(path) > 1 else STAR}
-            )
+            parents = sorted({seen[value][-2] if len(seen[value]) > 1 else STAR, path[-2] if len(path) > 1 else STAR})
             raise ValueError(f"the value {value!r} has two parents: {' and '.join(map(repr, parents))}")
         seen[value] = path
 

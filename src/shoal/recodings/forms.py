@@ -48,7 +48,7 @@ def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
     offsets = np.cumsum([0, *(len(names) for names in levels.labels)])
     ids = offsets[level] + levels.codes[level, low]
     texts = tuple(label for names in levels.labels for label in names)
-    return Shown(texts, ids, levels.penalties[level, low])
+    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low])
 
 
 def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
@@ -99,7 +99,7 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
 
 
 def _set_text(levels: Levels, codes: Ints) -> str | None:
-    texts = [levels.labels[0][code] for code in codes.tolist()]
+    texts: list[str | None] = [levels.labels[0][int(code)] for code in codes]
     if len(texts) == 1:
         return texts[0]
     if levels.has_missing and texts[-1] == STAR and codes[-1] == levels.size - 1:

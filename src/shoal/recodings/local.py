@@ -62,9 +62,7 @@ class Local(Recoding):
         members = np.append(self.members, np.full(len(more), -1, np.int64))
         if self.cells is None or self.weights is None:
             return Local(members)
-        return Local(
-            members, np.append(self.cells, more), np.append(self.weights, frequencies.cell_counts[more])
-        )
+        return Local(members, np.append(self.cells, more), np.append(self.weights, frequencies.cell_counts[more]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the number of classes; the classes themselves are the published table."""

@@ -32,9 +32,7 @@ class Publication:
         Where *every* published record shows ``*`` everywhere, none was singled out: the table as a whole was
         generalized to the top, which costs 1 per cell but suppresses nobody.
         """
-        starred = (
-            int(self.classes.records[self.starred]) if self.starred >= 0 and self.classes.count > 1 else 0
-        )
+        starred = int(self.classes.records[self.starred]) if self.starred >= 0 and self.classes.count > 1 else 0
         return starred + self.dropped
 
 

@@ -32,9 +32,7 @@ def apply(
     """
     names = published_columns(frame, policy)
     others = [name for name in names if name not in policy.quasi_identifiers]
-    kept = pl.DataFrame(
-        [pl.Series("\0row", np.arange(frame.height)), *(plain(frame[name]) for name in others)]
-    )
+    kept = pl.DataFrame([pl.Series("\0row", np.arange(frame.height)), *(plain(frame[name]) for name in others)])
     members = _class_of_record(kept, others, encoded, publication)
     inside = np.flatnonzero(members >= 0)
     rank = _rank_of_class(publication)
@@ -53,16 +51,12 @@ def apply(
     return published, None if policy.subject is None else table["\0subject"]
 
 
-def _class_of_record(
-    kept: pl.DataFrame, others: list[str], encoded: Encoded, publication: Publication
-) -> Ints:
+def _class_of_record(kept: pl.DataFrame, others: list[str], encoded: Encoded, publication: Publication) -> Ints:
     classes = publication.classes
     if classes.cells is None:
         return classes.members[encoded.cell_of_record]
     # cells are split: share out their records in the order of what else is published of them
-    ordered = kept.with_columns(pl.Series("\0cell", encoded.cell_of_record)).sort(
-        ["\0cell", *others], nulls_last=False
-    )
+    ordered = kept.with_columns(pl.Series("\0cell", encoded.cell_of_record)).sort(["\0cell", *others], nulls_last=False)
     members = np.empty(kept.height, np.int64)
     members[ordered["\0row"].to_numpy()] = np.repeat(classes.members, classes.weights)
     return members

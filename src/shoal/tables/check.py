@@ -44,9 +44,7 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
                 continue
             if role.missing == "error" and column.null_count():
-                yield Fault(
-                    "missing values, which the policy forbids", where, f"{column.null_count()} records"
-                )
+                yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -59,9 +57,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     for role, names in roles.items():
         for name in names:
             if name not in frame.columns:
-                yield Fault(
-                    "no such column in the table", f"{role}.{name}", hint=nearest(name, frame.columns)
-                )
+                yield Fault("no such column in the table", f"{role}.{name}", hint=nearest(name, frame.columns))
 
 
 def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -134,9 +130,7 @@ def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) 
                 f"{domain.kind} values",
             )
         elif len(domain) and not low <= domain.values[0] <= domain.values[-1] <= high:
-            yield Fault(
-                "values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}"
-            )
+            yield Fault("values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}")
     if spec.hierarchy is None:
         return
     faults = list(spec.hierarchy.faults(domain))

@@ -34,9 +34,7 @@ def plain(column: pl.Series) -> pl.Series:
         return column.cast(pl.Float64)
     if kind.is_integer():
         return (
-            column.cast(pl.Int64, strict=False)
-            if kind == pl.UInt64 and _too_large(column)
-            else column.cast(pl.Int64)
+            column.cast(pl.Int64, strict=False) if kind == pl.UInt64 and _too_large(column) else column.cast(pl.Int64)
         )
     if isinstance(kind, pl.Datetime):
         return (
@@ -79,8 +77,8 @@ def domain_of(
     kind = kind_of(column)
     values = column.drop_nulls().unique()
     if declared:
-        texts = pl.Series(values.name, list(declared), dtype=pl.String).cast(column.dtype, strict=False)
-        values = pl.concat([values, texts.drop_nulls()]).unique()
+        more = pl.Series(values.name, list(declared), dtype=pl.String).cast(column.dtype, strict=False)
+        values = pl.concat([values, more.drop_nulls()]).unique()
     values = values.sort()
     texts = tuple(values.cast(pl.String).to_list())
     if kind == "text":

@@ -109,9 +109,7 @@ def encode_column(name: str, values: pl.Series, spec: QuasiIdentifier, policy: P
     position = np.append(levels.position, len(domain) if blank else 0)
     height = levels.height if spec.hierarchy else 0
     form = form_of(spec, policy.publish, domain)
-    return Column(name, levels, form, spec.weight, height), position[codes_of(values, domain)].astype(
-        np.int64
-    )
+    return Column(name, levels, form, spec.weight, height), position[codes_of(values, domain)].astype(np.int64)
 
 
 def form_of(spec: QuasiIdentifier, publish: Form, domain: Domain) -> Form:

@@ -63,7 +63,7 @@ def read_file(
         if kind == "parquet":
             return pl.read_parquet(path, glob=False)
         if kind == "feather":
-            return pl.read_ipc(path, memory_map=False)
+            return pl.read_ipc(path.read_bytes())
         if kind == "jsonl":
             return pl.read_ndjson(path, infer_schema_length=None)
         return _read_excel(path, sheet)
@@ -85,7 +85,8 @@ def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
     except ImportError:
         raise MissingExtra.of("fastexcel", "excel", "reading Excel files") from None
     options: dict[str, Any] = {"sheet_name": sheet} if sheet else {"sheet_id": 1}
-    return pl.read_excel(path, **options)
+    sheet_frame: pl.DataFrame = pl.read_excel(path, **options)
+    return sheet_frame
 
 
 def read_csv(
@@ -100,9 +101,7 @@ def read_csv(
     quote = quote or _quote(text)
     delimiter = delimiter or _delimiter(text, quote)
     if len(delimiter) != 1 or len(quote) != 1:
-        raise TableError(
-            "delimiter and quote must be one character", where=where, got=f"{delimiter!r}, {quote!r}"
-        )
+        raise TableError("delimiter and quote must be one character", where=where, got=f"{delimiter!r}, {quote!r}")
     header = _check_rows(text, where, delimiter, quote)
     frame = pl.read_csv(
         io.BytesIO(text.encode("utf-8")),
@@ -154,9 +153,7 @@ def _delimiter(text: str, quote: str) -> str:
     sample = "\n".join(text[:65536].splitlines()[:50])
     best, score = ",", (0, 0)
     for candidate in ",;\t|":
-        counts = [
-            len(row) for row in csv.reader(io.StringIO(sample), delimiter=candidate, quotechar=quote) if row
-        ]
+        counts = [len(row) for row in csv.reader(io.StringIO(sample), delimiter=candidate, quotechar=quote) if row]
         if counts and counts[0] > 1:
             rank = (sum(count == counts[0] for count in counts), counts[0])
             if rank > score:
@@ -174,9 +171,7 @@ def _check_rows(text: str, where: str, delimiter: str, quote: str) -> list[str]:
     if twice:
         raise TableError("column names occur twice", where=where, got=examples(twice), hint="rename them")
     if "" in header:
-        raise TableError(
-            "a column has no name", where=where, got=f"column {header.index('') + 1} of {header}"
-        )
+        raise TableError("a column has no name", where=where, got=f"column {header.index('') + 1} of {header}")
     _check_widths(text, rows, where, delimiter, quote, len(header))
     return header
 

@@ -38,9 +38,7 @@ def fingerprint(frame: pl.DataFrame, salt: str) -> str:
         hashes = _value_hashes(name, column)
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
-    sums = (
-        f"{frame.height} {frame.columns} {int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
-    )
+    sums = f"{frame.height} {frame.columns} {int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
     stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
     return stretched.hex()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import Fault, TableError, examples, nearest
+from shoal.errors import TableError, examples
 from shoal.tables.files import read_file
 
 
@@ -79,9 +80,7 @@ def _from_duckdb(relation: Any) -> pl.DataFrame:
 def _from_pandas(table: Any) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
     if getattr(table.columns, "nlevels", 1) > 1:
-        raise TableError(
-            "columns have several levels", got=examples(list(table.columns)), hint="flatten them first"
-        )
+        raise TableError("columns have several levels", got=examples(list(table.columns)), hint="flatten them first")
     _refuse_duplicates(names)
     return pl.DataFrame([_pandas_column(name, table.iloc[:, place]) for place, name in enumerate(names)])
 
@@ -89,12 +88,10 @@ def _from_pandas(table: Any) -> pl.DataFrame:
 def _pandas_column(name: str, column: Any) -> pl.Series:
     # by position and without the index: the index of a pandas table may hold anything, even the answer
     try:
-        return pl.from_pandas(column.reset_index(drop=True), nan_to_null=True).alias(name)
+        converted: Any = pl.from_pandas(column.reset_index(drop=True), nan_to_null=True)
+        return pl.Series(name, converted)
     except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
-        values = [None if _is_missing(value) else value for value in column.tolist()]
-    except Exception as error:  # pyarrow's errors, without importing pyarrow
-        if type(error).__module__.partition(".")[0] != "pyarrow":
-            raise
+        # no pyarrow, or values of mixed types (pyarrow's own errors are TypeError and ValueError too)
         values = [None if _is_missing(value) else value for value in column.tolist()]
     try:
         return pl.Series(name, values, strict=True)
@@ -103,7 +100,7 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and isnan(value))
 
 
 def _to_pandas(frame: pl.DataFrame) -> Any:
@@ -118,7 +115,7 @@ def _from_narwhals(table: object) -> Source:
     import narwhals as nw
 
     try:
-        known: Any = nw.from_native(table)  # type: ignore[call-overload]
+        known: Any = nw.from_native(table)
     except TypeError:
         raise TableError(
             "is not a table that shoal knows",
@@ -149,16 +146,5 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
         raise TableError("the table has no columns")
     for column in frame:
         if column.dtype.is_float() and bool(column.is_infinite().any()):
-            raise TableError(
-                "holds infinite values", where=column.name, hint="replace them by numbers or missing"
-            )
+            raise TableError("holds infinite values", where=column.name, hint="replace them by numbers or missing")
     return frame
-
-
-def require(frame: pl.DataFrame, names: list[str], role: str) -> list[Fault]:
-    """Return a fault for each name that is no column of the frame."""
-    return [
-        Fault("no such column in the table", where=f"{role}.{name}", hint=nearest(name, frame.columns))
-        for name in names
-        if name not in frame.columns
-    ]

@@ -255,7 +255,6 @@ def _utility(
         measured[name] = metric.measure(outcome)
     lost = measured["certainty-penalty"].columns
     columns = {
-        name: {"before": raw[name].n_unique(), "after": shown[name], "certainty-penalty": lost[name]}
-        for name in keys
+        name: {"before": raw[name].n_unique(), "after": shown[name], "certainty-penalty": lost[name]} for name in keys
     }
     return measured, columns, faults

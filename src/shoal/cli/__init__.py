@@ -1,0 +1,23 @@
+"""The command line: a thin door; policy in, release out."""
+
+from __future__ import annotations
+
+import sys
+
+
+def run() -> None:
+    """Run the command ``shoal``; a user's mistake is told in words and ends with 1 (usage: 2)."""
+    from shoal.cli.app import app
+    from shoal.cli.show import complain
+    from shoal.errors import ShoalError
+
+    try:
+        app()
+    except ShoalError as error:
+        complain(error, as_json="--json" in sys.argv[1:])
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,259 @@
+"""The commands, in the order of the work: suggest, check, anonymize, audit, compare, lattice, list, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import show
+from shoal.cli.hierarchy import app as hierarchy_app
+from shoal.cli.options import Data, Delimiter, Encoding, Json, Out, PolicyFile, Quiet, Quote, Sheet, reading
+from shoal.cli.policy import app as policy_app
+
+app = typer.Typer(
+    name="shoal",
+    help="Turn a table about people into a table that can be published: policy in, verified release out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(hierarchy_app, name="hierarchy")
+app.add_typer(policy_app, name="policy")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from shoal import __version__
+
+        print(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Turn a table about people into a table that can be published: policy in, verified release out."""
+
+
+@app.command()
+def suggest(
+    data: Data,
+    k: Annotated[int, typer.Option(help="The k to draft for.", min=2)] = 5,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Draft a policy from the data, with the reasons as comments.
+
+    Read it, correct it, sign it: shoal suggest DATA > policy.yaml
+    """
+    from shoal.tables import suggest as draft
+
+    print(draft(data, k=k, **reading(delimiter, quote, encoding, sheet)), end="")
+
+
+@app.command()
+def check(
+    data: Data,
+    policy: PolicyFile,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Say whether a policy fits a table: every misfit at once. Exit 0 or 1."""
+    from shoal.policy import Policy
+    from shoal.tables import open_table
+
+    faults = Policy.read(policy).check(open_table(data, **reading(delimiter, quote, encoding, sheet)))
+    if json:
+        show.as_json({"fits": not faults, "faults": [fault.to_dict() for fault in faults]})
+    elif not quiet:
+        print("\n".join(str(fault) for fault in faults) or "The policy fits the table.")
+    raise typer.Exit(1 if faults else 0)
+
+
+@app.command()
+def anonymize(
+    data: Data,
+    policy: PolicyFile,
+    out: Out,
+    format: Annotated[
+        str | None, typer.Option(help="csv, parquet, feather, excel or jsonl; the input's by default.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+) -> None:
+    """Make a release: the published table, its audit, a report and a manifest.
+
+    The written file is read back and audited; if anything does not hold, nothing is left behind.
+    """
+    from shoal.pipeline import anonymize as release_of
+    from shoal.policy import Policy
+
+    with show.progress(quiet or json) as progress:
+        release = release_of(data, Policy.read(policy), progress=progress, **reading(delimiter, quote, encoding, sheet))
+        files = release.write(out, format=format)
+    if json:
+        show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
+    elif not quiet:
+        show.summary(release.audit, files)
+
+
+@app.command()
+def audit(
+    release: Annotated[Path, typer.Argument(help="The published table.", show_default=False)],
+    policy: PolicyFile,
+    original: Annotated[
+        Path | None,
+        typer.Option(help="The original table, for losses and the risk before.", show_default=False),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write an HTML report.", show_default=False)] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count a published table again. Exit 0 only if every promise holds."""
+    from shoal.auditing import audit as audit_of
+    from shoal.policy import Policy
+
+    checked = audit_of(release, Policy.read(policy), original=original)
+    if report is not None:
+        from shoal.reporting import report as write_report
+
+        write_report(checked, report)
+    if json:
+        show.as_json(checked.to_dict())
+    elif not quiet:
+        show.summary(checked, {} if report is None else {"report": report})
+        for fault in checked.failures():
+            print(f"  - {fault}")
+    raise typer.Exit(0 if checked.holds else 1)
+
+
+@app.command()
+def compare(
+    data: Data,
+    policy: PolicyFile,
+    k: Annotated[str, typer.Option("--k", help="Values of k, for example 2,5,10.")] = "2,5,10",
+    algorithms: Annotated[str, typer.Option(help="Algorithms, for example mondrian,exhaustive; all by default.")] = "",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write compare.csv and compare.json there.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several algorithms at several k and put what they lose side by side."""
+    from shoal.exploring import compare as compare_all
+    from shoal.exploring import write_rows
+    from shoal.policy import Policy
+
+    values = _whole_numbers(k)
+    chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
+    with show.progress(quiet or json) as progress:
+        rows = compare_all(data, Policy.read(policy), values, chosen, progress=progress)
+    if out is not None:
+        write_rows(rows, out, "compare")
+    if json:
+        show.as_json(rows)
+    elif not quiet:
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        show.table(names, [[row.get(name) for name in names] for row in rows])
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(
+            f"must be whole numbers with commas between them; got {text!r}", param_hint="--k"
+        ) from None
+
+
+@app.command()
+def lattice(
+    data: Data,
+    policy: PolicyFile,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write lattice.csv and lattice.json there.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    most: Annotated[int, typer.Option(help="How many nodes to print, the least loss first.", min=1)] = 20,
+) -> None:
+    """Show every full-domain recoding: attained k, suppressed records and losses."""
+    from shoal.exploring import lattice as every_node
+    from shoal.exploring import write_rows
+    from shoal.policy import Policy
+
+    with show.progress(quiet or json) as progress:
+        nodes = every_node(data, Policy.read(policy), progress=progress)
+    if out is not None:
+        write_rows([_flat(node) for node in nodes], out, "lattice")
+    if json:
+        show.as_json({"nodes": nodes})
+    elif not quiet and nodes:
+        loss = next(iter(nodes[0]["losses"]))
+        best = sorted(nodes, key=lambda node: (node["suppressed"] > node["allowed"], node["losses"][loss]))[:most]
+        columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"]]
+        rows = [[_flat(node)[name] for name in columns] for node in best]
+        show.table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
+
+
+def _flat(node: dict[str, object]) -> dict[str, object]:
+    levels, losses = node["levels"], node["losses"]
+    assert isinstance(levels, dict)
+    assert isinstance(losses, dict)
+    return {**levels, "k": node["k"], "suppressed": node["suppressed"], **losses}
+
+
+@app.command(name="list")
+def list_entries(
+    family: Annotated[
+        str, typer.Argument(help="algorithms, models, hierarchies, utility or risk.", show_default=False)
+    ],
+    json: Json = False,
+) -> None:
+    """List what is inside: name, what it does, its parameters."""
+    from shoal.catalog import FAMILIES, describe
+    from shoal.errors import nearest
+
+    if family not in FAMILIES:
+        raise typer.BadParameter(f"no such family: {family!r}; {nearest(family, FAMILIES)}", param_hint="FAMILY")
+    rows = describe(family)
+    if json:
+        show.as_json(rows)
+    else:
+        show.table(
+            ["name", "what it does", "parameters"],
+            [[r["name"], r["summary"], ", ".join(r["parameters"])] for r in rows],
+        )
+
+
+@app.command()
+def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False) -> None:
+    """Anonymize the embedded Adult table (48,842 people) and show what comes out."""
+    from shoal import datasets
+    from shoal.pipeline import anonymize as release_of
+
+    if not (quiet or json):
+        print("Anonymizing UCI Adult with shoal's own policy (the first run compiles the search, a few seconds) …")
+    table, policy = datasets.load("adult")
+    with show.progress(quiet or json) as progress:
+        release = release_of(table, policy, progress=progress)
+        files = release.write(out)
+        policy.write(out / "policy.yaml")
+    files["policy"] = out / "policy.yaml"
+    if json:
+        show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
+    elif not quiet:
+        show.summary(release.audit, files)

@@ -1,0 +1,24 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[Path, typer.Argument(help="A table: CSV, Parquet, Feather, Excel or JSON lines.", show_default=False)]
+PolicyFile = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a YAML file.", show_default=False)]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a CSV, where it should not be detected.")]
+Quote = Annotated[str | None, typer.Option(help="Quote character of a CSV, where it should not be detected.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV, where it should not be detected.")]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
+
+
+def reading(delimiter: str | None, quote: str | None, encoding: str | None, sheet: str | None) -> dict[str, Any]:
+    """Return the options that were given for reading a file."""
+    given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "sheet": sheet}
+    return {name: value for name, value in given.items() if value is not None}

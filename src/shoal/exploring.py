@@ -1,0 +1,173 @@
+"""What if: every full-domain node, several k and algorithms side by side, the levels of one column."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Progress, silent
+from shoal.algorithms.exhaustive import visits
+from shoal.catalog import find, names
+from shoal.errors import Fault, Infeasible, Misfit, TableError, WriteError, nearest
+from shoal.hierarchies.base import Levels, as_rows
+from shoal.models.k_anonymity import KAnonymity
+from shoal.pipeline import anonymize
+from shoal.policy import Policy, QuasiIdentifier
+from shoal.tables import Source, open_table
+from shoal.tables.check import check
+from shoal.tables.columns import plain
+from shoal.tables.encode import encode, encode_column
+from shoal.tables.write import write_bytes
+from shoal.utility.base import Metric
+
+
+def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> list[dict[str, Any]]:
+    """Return every full-domain node: levels, attained k, suppressed records and every loss.
+
+    ``k`` is what the node attains with nothing suppressed; ``suppressed`` are the records in classes that break a
+    model, and the losses count them as suppressed. The loss of the policy comes first.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table, policy = shoal.datasets.load("patients")
+    >>> [node["k"] for node in lattice(table, policy)][-1]
+    1
+    """
+    source = open_table(table)
+    misfits = [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+    if misfits:
+        raise Misfit(misfits)
+    encoded = encode(source.frame, policy)
+    problem = encoded.problem(policy.replace(max_suppressed=1.0), progress)
+    losses = [
+        policy.loss,
+        *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
+    ]
+    allowed = int(policy.max_suppressed * source.frame.height) - encoded.barred
+    rows = []
+    for visit in visits(problem, losses):
+        sizes = visit.node.classes(problem).sizes
+        rows.append(
+            {
+                "levels": {c.name: level for c, level in zip(problem.columns, visit.node.levels, strict=True)},
+                "k": int(sizes.min()) if len(sizes) else 0,
+                "suppressed": visit.suppressed,
+                "allowed": allowed,
+                "losses": visit.losses,
+            }
+        )
+    return rows
+
+
+def compare(
+    table: object,
+    policy: Policy,
+    values: Sequence[int],
+    algorithms: Sequence[str] = (),
+    *,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Return for each k and algorithm what a release attains and loses, or why there is none.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table, policy = shoal.datasets.load("patients")
+    >>> [row["attained"] for row in compare(table, policy, [2, 4], ["mondrian"])]
+    [2, 4]
+    """
+    source = open_table(table)
+    chosen = [cast("Algorithm", find("algorithms", name)()) for name in algorithms or names("algorithms")]
+    rows = []
+    for k in values:
+        for algorithm in chosen:
+            others = [model for model in policy.models if not isinstance(model, KAnonymity)]
+            asked = policy.replace(models=[KAnonymity(k=k), *others], algorithm=algorithm)
+            rows.append({"algorithm": algorithm.key(), "k": k, **_trial(source, asked, progress)})
+    return rows
+
+
+def _trial(source: Source, policy: Policy, progress: Progress) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        release = anonymize(source, policy, progress=progress)
+    except Infeasible as error:
+        return {"attained": None, "infeasible": str(error.faults[0])}
+    seconds = round(time.perf_counter() - started, 4)
+    losses = {name: measured.total for name, measured in release.audit.utility.items()}
+    audit = release.audit
+    return {
+        "attained": release.attained["k-anonymity"],
+        "suppressed": audit.suppressed,
+        "classes": audit.classes,
+        **losses,
+        "seconds": seconds,
+    }
+
+
+def hierarchy(table: object, column: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the levels of one column: each label with its records, what it covers and its distortion."""
+    levels, codes = _levels(table, column, spec)
+    rows = as_rows(levels)
+    counts = np.bincount(codes, minlength=levels.size)
+    for row in rows:
+        for node in row["nodes"]:
+            first, last = node["codes"]
+            node["records"] = int(counts[first : last + 1].sum())
+    labels = [[levels.text(level, code) or "" for level in range(levels.height + 1)] for code in range(levels.size)]
+    return {"levels": rows, "rows": labels}
+
+
+def hierarchy_faults(table: object, column: str, spec: Mapping[str, Any]) -> list[Fault]:
+    """Return what is wrong with a hierarchy for a column."""
+    source = open_table(table)
+    policy = Policy(quasi_identifiers={column: dict(spec)}, others="drop", models=[KAnonymity(k=2)])
+    return [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+
+
+def _levels(table: object, column: str, spec: Mapping[str, Any]) -> tuple[Levels, np.ndarray[Any, Any]]:
+    frame = open_table(table).frame
+    if column not in frame.columns:
+        raise TableError("no such column in the table", where=column, hint=nearest(column, frame.columns))
+    role = QuasiIdentifier.model_validate(dict(spec))
+    policy = Policy(quasi_identifiers={column: role}, others="drop", models=[KAnonymity(k=2)])
+    encoded, codes = encode_column(column, plain(frame[column]), role, policy)
+    return encoded.levels, codes
+
+
+def write_hierarchy(built: Mapping[str, Any], path: Path) -> None:
+    """Write levels as ARX does: one row per value, one column per level, semicolons between them."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(built["rows"])
+    _write(path, text.getvalue())
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], folder: Path, name: str) -> None:
+    """Write rows as CSV and as JSON into a folder."""
+    text = io.StringIO()
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError("cannot make the folder", where=str(folder), got=error.strerror or str(error)) from None
+    _write(folder / f"{name}.csv", text.getvalue())
+    _write(folder / f"{name}.json", json.dumps(list(rows), indent=2, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_bytes(path, text.encode("utf-8"))
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
