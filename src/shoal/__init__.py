@@ -54,7 +54,30 @@ _WHERE = {
 }
 _FOLDERS = ("algorithms", "catalog", "datasets", "errors", "hierarchies", "models", "risk", "utility")
 
-__all__ = [*_FOLDERS, *_WHERE]  # noqa: PLE0604 - names, lazily resolved
+__all__ = [
+    "Audit",
+    "AuditFailed",
+    "Infeasible",
+    "Misfit",
+    "Policy",
+    "PolicyError",
+    "Release",
+    "ShoalError",
+    "TableError",
+    "algorithms",
+    "anonymize",
+    "audit",
+    "catalog",
+    "datasets",
+    "errors",
+    "hierarchies",
+    "models",
+    "read",
+    "report",
+    "risk",
+    "suggest",
+    "utility",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -61,6 +61,8 @@ class Decision:
 def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> Decision:
     """Encode a table, search, and make the recoding final."""
     progress("counting", 0, 0)
+    if not frame.height:
+        raise Infeasible("the table has no records")
     encoded = encode(frame, policy)
     recoding = policy.algorithm.search(encoded.problem(policy, progress)).extended(encoded.frequencies)
     publication = publish(
@@ -74,4 +76,6 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     allowed = int(policy.max_suppressed * encoded.frequencies.records)
     if publication.suppressed > allowed:
         raise Infeasible(f"{publication.suppressed} records would show nothing in any quasi-identifier, {allowed} may")
+    if not publication.classes.count:
+        raise Infeasible("every record would be left out")
     return Decision(policy, encoded, recoding, publication)

@@ -45,7 +45,7 @@ def anonymize(table: object, policy: Policy, *, progress: Progress = silent, **o
     >>> import shoal
     >>> table, policy = shoal.datasets.load("patients")
     >>> shoal.anonymize(table, policy)
-    <Release k-anonymity=2; 0.0% of records suppressed; loss 0.1667>
+    <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
     source = open_table(table, **options)
     misfits = [fault for fault in check(source, policy) if fault.kind != "infeasible"]

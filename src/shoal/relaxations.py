@@ -29,15 +29,16 @@ def explained(error: Infeasible, policy: Policy, attempt: Attempt) -> Infeasible
         if time.monotonic() > deadline:
             return None
         try:
-            return attempt(candidate)
+            return _with_lost_column(policy, candidate, attempt(candidate))
         except ShoalError:
             return None
 
     attainable: dict[str, Any] = {}
     found: list[Relaxation] = []
-    for text, candidate, model in _models(policy, loss_of):
-        attainable[model.key()] = model.asked
-        _offer(found, text, candidate, loss_of)
+    for model, value, candidate in _models(policy, loss_of):
+        attainable[model.key()] = value
+        if candidate is not None:
+            _offer(found, f"ask for {model.key()} {value} instead of {model.asked}", candidate, loss_of)
     for text, candidate in (*_suppression(policy, loss_of), *_columns(policy), *_dropped_models(policy)):
         _offer(found, text, candidate, loss_of)
     blocking = list(error.blocking) or _blocking(policy, loss_of)
@@ -51,8 +52,18 @@ def _offer(found: list[Relaxation], text: str, candidate: Policy, loss_of: Calla
         found.append(Relaxation(text, candidate, loss))
 
 
-def _models(policy: Policy, loss_of: Callable[[Policy], float | None]) -> Iterator[tuple[str, Policy, PrivacyModel]]:
-    """Yield for each model the largest value that works while the others stay as they are."""
+def _with_lost_column(policy: Policy, candidate: Policy, loss: float) -> float:
+    """A column that is not published is lost whole: it counts 1, where losses are shares."""
+    before = {name: column.weight for name, column in policy.quasi_identifiers.items()}
+    lost = sum(weight for name, weight in before.items() if name not in candidate.quasi_identifiers)
+    total = sum(before.values())
+    return (loss * (total - lost) + lost) / total if policy.loss.range[1] == 1.0 else loss
+
+
+def _models(
+    policy: Policy, loss_of: Callable[[Policy], float | None]
+) -> Iterator[tuple[PrivacyModel, int, Policy | None]]:
+    """Yield each model with the largest value that works while the others stay as they are, and its policy."""
     for number, model in enumerate(policy.models):
 
         def weaker(value: int, number: int = number, model: PrivacyModel = model) -> Policy | None:
@@ -69,9 +80,7 @@ def _models(policy: Policy, loss_of: Callable[[Policy], float | None]) -> Iterat
                 low = middle
             else:
                 high = middle
-        best = weaker(low)
-        if best is not None:
-            yield f"ask for {model.key()} {low} instead of {model.asked}", best, best.models[number]
+        yield model, low, weaker(low)
 
 
 def _suppression(policy: Policy, loss_of: Callable[[Policy], float | None]) -> Iterator[tuple[str, Policy]]:

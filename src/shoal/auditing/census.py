@@ -18,7 +18,7 @@ class Counted:
     """The classes of a published table."""
 
     classes: pl.DataFrame
-    """One row per class: its quasi-identifiers, and ``\\0records``."""
+    """One row per class: its quasi-identifiers as ``q0``, ``q1``, …, and ``records``."""
     census: Census
     is_starred: pl.Series
     """Which class shows ``*`` everywhere, where that means that its records are suppressed."""
@@ -30,40 +30,37 @@ def count(
     frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
 ) -> tuple[Counted, Fault | None]:
     """Count the classes of a published table, from its texts alone."""
-    keys = list(policy.quasi_identifiers)
-    table = frame.select(
-        *(_text(frame[name]) for name in keys),
-        *(frame[name] for name in policy.sensitive if name in frame.columns),
+    # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
+    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    sensitive = {name: f"s{place}" for place, name in enumerate(policy.sensitive) if name in frame.columns}
+    table = pl.DataFrame(
+        [
+            *(_text(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)),
+            *(frame[name].alias(key) for name, key in sensitive.items()),
+        ]
     )
     persons, fault = pl.len(), None
     if policy.subject is not None:
         people, fault = _subjects(frame, subjects)
         if people is not None:
-            table = table.with_columns(people.alias("\0subject"))
-            persons = pl.col("\0subject").n_unique()
+            table = table.with_columns(people.alias("subject"))
+            persons = pl.col("subject").n_unique()
         elif raw is not None and policy.subject in raw.columns:
             fault = None
-            persons = (pl.len() + _most_records(raw, policy.subject) - 1) // _most_records(raw, policy.subject)
-    values = [
-        _distinct(name, role).alias(f"\0values {name}")
-        for name, role in policy.sensitive.items()
-        if name in frame.columns
-    ]
-    classes = table.group_by(keys).agg(pl.len().alias("\0records"), persons.alias("\0size"), *values)
+            most = _most_records(raw, policy.subject)
+            persons = (pl.len() + most - 1) // most
+    values = [_distinct(key, policy.sensitive[name]).alias(f"values {key}") for name, key in sensitive.items()]
+    classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), *values)
     classes = classes.sort(keys, nulls_last=False)
     census = Census(
-        classes["\0size"].cast(pl.Int64).to_numpy(),
-        {
-            name: classes[f"\0values {name}"].cast(pl.Int64).to_numpy()
-            for name in policy.sensitive
-            if name in frame.columns
-        },
+        classes["size"].cast(pl.Int64).to_numpy(),
+        {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()},
     )
-    stars = classes.select(pl.all_horizontal((pl.col(name) == STAR).fill_null(False) for name in keys)).to_series()
+    stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
     if classes.height == 1:
         # every record shows the same: none was singled out
         stars = pl.Series(np.zeros(1, bool))
-    starred = int(classes["\0records"].filter(stars).sum())
+    starred = int(classes["records"].filter(stars).sum())
     return Counted(classes, census, stars, starred), fault
 
 
@@ -71,8 +68,8 @@ def _text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).replace("", None)
 
 
-def _distinct(name: str, role: Sensitive) -> pl.Expr:
-    column = pl.col(name)
+def _distinct(key: str, role: Sensitive) -> pl.Expr:
+    column = pl.col(key)
     if role.missing != "wildcard":
         return column.n_unique()
     known = column.drop_nulls().n_unique()

@@ -31,7 +31,7 @@ def penalties_of(texts: pl.Series, raw: pl.Series, spec: QuasiIdentifier) -> tup
         faults.append(
             Fault(
                 "published values that are no value, label, range or set of the column",
-                where=texts.name,
+                where=raw.name,
                 got=examples(unread),
             )
         )
@@ -89,9 +89,16 @@ class _Reader:
     def _set(self, text: str) -> float | None:
         if not (text.startswith("{") and text.endswith("}")):
             return None
-        items = [json.loads(item) if item.startswith('"') else item for item in _items(text[1:-1])]
-        known = all(item in self.place or (item == _MISSING and self.blank) for item in items)
+        items = [_item(item) for item in _items(text[1:-1])]
+        known = all(item in self.place if item is not None else self.blank for item in items)
         return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
+
+
+def _item(text: str) -> str | None:
+    if text == _MISSING:
+        return None
+    quoted: str = json.loads(text) if text.startswith('"') else text
+    return quoted
 
 
 def _items(inner: str) -> list[str]:

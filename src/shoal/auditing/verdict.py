@@ -13,10 +13,11 @@ from shoal.auditing.census import Counted, count
 from shoal.auditing.hygiene import columns_faults, order_faults
 from shoal.auditing.reading import penalties_of
 from shoal.catalog import find, names
-from shoal.errors import AuditFailed, Fault
+from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.tables import open_table
+from shoal.tables.check import check
 from shoal.utility.base import Measured, Metric, Outcome
 
 
@@ -26,11 +27,14 @@ class ModelAudit:
 
     model: PrivacyModel
     attained: Any
+    """``None`` where there was nothing to count."""
+    counted: bool = True
+    """Whether the table could be counted at all."""
 
     @property
     def holds(self) -> bool:
         """Whether the attained value is as good as the asked one."""
-        return self.model.meets(self.attained)
+        return self.counted and self.model.meets(self.attained)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the promise as plain data."""
@@ -98,7 +102,7 @@ class Audit:
                 got=f"{entry.attained} where {entry.model.asked} is asked",
             )
             for entry in self.models
-            if not entry.holds
+            if entry.counted and not entry.holds
         ]
         return [*broken, *self.faults]
 
@@ -161,6 +165,11 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
     """
     frame = open_table(table).frame
     raw = None if original is None else open_table(original).frame
+    if raw is not None:
+        roles = ("quasi_identifiers", "sensitive", "subject")
+        misfits = [fault for fault in check(raw, policy) if fault.where.startswith(roles)]
+        if misfits:  # losses cannot be measured against such a table
+            raise Misfit(misfits)
     faults = list(columns_faults(frame, raw, policy))
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(frame, raw, policy, faults)
@@ -210,7 +219,7 @@ def _suppression_faults(policy: Policy, records: int, starred: int, left_out: in
 def _unreadable(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, faults: list[Fault]) -> Audit:
     """An audit of a table whose quasi-identifiers are not all there: nothing holds."""
     records = frame.height if raw is None else raw.height
-    models = tuple(ModelAudit(model, 0) for model in policy.models)
+    models = tuple(ModelAudit(model, None, counted=False) for model in policy.models)
     empty = np.zeros(0, np.int64)
     return Audit(policy, records, frame.height, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
 
@@ -220,9 +229,12 @@ def _risk(sizes: np.ndarray[Any, Any]) -> dict[str, dict[str, float]]:
 
 
 def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:
-    keys = list(policy.quasi_identifiers)
-    counts = pl.len() if policy.subject is None else pl.col(policy.subject).n_unique()
-    return raw.group_by(keys).agg(counts.alias("\0size"))["\0size"].cast(pl.Int64).to_numpy()
+    columns = [raw[name].alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
+    table, counts = pl.DataFrame(columns), pl.len()
+    if policy.subject is not None:
+        table, counts = table.with_columns(raw[policy.subject].alias("subject")), pl.col("subject").n_unique()
+    keys = [column.name for column in columns]
+    return table.group_by(keys).agg(counts.alias("size"))["size"].cast(pl.Int64).to_numpy()
 
 
 def _utility(
@@ -234,13 +246,13 @@ def _utility(
     penalties = np.zeros((classes.height, len(keys)))
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        values, unread = penalties_of(classes[name], raw[name], policy.quasi_identifiers[name])
+        values, unread = penalties_of(classes[f"q{place}"], raw[name], policy.quasi_identifiers[name])
         penalties[:, place] = values
         faults += unread
-        shown[name] = counted.classes[name].n_unique()
+        shown[name] = counted.classes[f"q{place}"].n_unique()
     outcome = Outcome(
         raw.height,
-        classes["\0records"].to_numpy().astype(np.int64),
+        classes["records"].to_numpy().astype(np.int64),
         penalties,
         tuple(keys),
         np.array([policy.quasi_identifiers[name].weight for name in keys]),

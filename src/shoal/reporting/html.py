@@ -1,11 +1,104 @@
-"""HTML"""
+"""render(), report(): an audit as one page that a privacy officer can read, print and sign."""
 
 from __future__ import annotations
 
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-def render(a, m=None):
-    return ""
+from shoal.errors import WriteError
+from shoal.reporting.view import view
+from shoal.reporting.words import prose
+
+if TYPE_CHECKING:
+    from shoal.auditing import Audit
+
+_TEMPLATE = "report.html.j2"
 
 
-def report(a, p=None):
-    return ""
+def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
+    """Return an audit as one self-contained HTML page.
+
+    The page needs no network and no script, and holds no date: the same audit is the same text.
+
+    Parameters
+    ----------
+    audit
+        What was counted.
+    manifest
+        The release's manifest; fingerprint, versions and seed are shown where it is given.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table, policy = shoal.datasets.load("patients")
+    >>> "do not publish" in render(shoal.audit(table, policy))  # the raw table
+    True
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("shoal.reporting", ""),
+        autoescape=True,  # said outright: a guess by the file's ending would not escape .j2
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["prose"] = lambda text: Markup(prose(text))
+    environment.filters["svg"] = Markup  # charts escape their own texts
+    return environment.get_template(_TEMPLATE).render(view(audit, manifest))
+
+
+def report(
+    audit: Audit, path: str | os.PathLike[str] | None = None, *, manifest: Mapping[str, Any] | None = None
+) -> str:
+    """Return an audit as one HTML page, and write it where a path is given.
+
+    Parameters
+    ----------
+    audit
+        What was counted.
+    path
+        The file to write; it appears whole or not at all.
+    manifest
+        The release's manifest.
+
+    Raises
+    ------
+    shoal.errors.WriteError
+        If the file cannot be written; nothing is left behind.
+    """
+    page = render(audit, manifest)
+    if path is not None:
+        _write(Path(path), page.encode("utf-8"))
+    return page
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write beside the path and rename, so that nobody ever reads half a report."""
+    # in the same folder, since a rename does not cross disks
+    draft = path.parent / f".shoal-{secrets.token_hex(8)}.part"
+    try:
+        try:
+            with draft.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteError("cannot write the report", where=str(path), got=reason, hint=_hint(path)) from None
+
+
+def _hint(path: Path) -> str:
+    if path.is_dir():
+        return "the path is a folder; add a file name"
+    if not path.parent.is_dir():
+        return "its folder does not exist; make it first"
+    return "choose a folder that you may write to"

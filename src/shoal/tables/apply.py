@@ -31,34 +31,37 @@ def apply(
     is published, so that nothing of the original order is left.
     """
     names = published_columns(frame, policy)
-    others = [name for name in names if name not in policy.quasi_identifiers]
-    kept = pl.DataFrame([pl.Series("\0row", np.arange(frame.height)), *(plain(frame[name]) for name in others)])
-    members = _class_of_record(kept, others, encoded, publication)
+    # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
+    others = {name: f"o{place}" for place, name in enumerate(names) if name not in policy.quasi_identifiers}
+    columns = [plain(frame[name]).alias(key) for name, key in others.items()]
+    kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
+    members = _class_of_record(kept, encoded, publication)
     inside = np.flatnonzero(members >= 0)
     rank = _rank_of_class(publication)
-    table = kept[inside].with_columns(pl.Series("\0class", rank[members[inside]]))
+    table = kept[inside].with_columns(pl.Series("class", rank[members[inside]]))
     if policy.subject is not None:
-        table = table.with_columns(frame[policy.subject][inside].alias("\0subject"))
-    table = table.sort(["\0class", *others], nulls_last=False)
+        table = table.with_columns(frame[policy.subject][inside].alias("subject"))
+    table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
-    classes = by_rank[table["\0class"].to_numpy()]
+    classes = by_rank[table["class"].to_numpy()]
     shown = {
         name: pl.Series(name, list(column.texts), dtype=pl.String).gather(pl.Series(column.ids[classes]))
         for name, column in zip(policy.quasi_identifiers, publication.columns, strict=True)
     }
-    published = pl.DataFrame([shown[name] if name in shown else table[name] for name in names])
-    return published, None if policy.subject is None else table["\0subject"]
+    published = pl.DataFrame([shown[name] if name in shown else table[others[name]].alias(name) for name in names])
+    return published, None if policy.subject is None else table["subject"]
 
 
-def _class_of_record(kept: pl.DataFrame, others: list[str], encoded: Encoded, publication: Publication) -> Ints:
+def _class_of_record(kept: pl.DataFrame, encoded: Encoded, publication: Publication) -> Ints:
     classes = publication.classes
     if classes.cells is None:
         return classes.members[encoded.cell_of_record]
     # cells are split: share out their records in the order of what else is published of them
-    ordered = kept.with_columns(pl.Series("\0cell", encoded.cell_of_record)).sort(["\0cell", *others], nulls_last=False)
+    keys = ["cell", *(name for name in kept.columns if name != "row")]
+    ordered = kept.with_columns(pl.Series("cell", encoded.cell_of_record)).sort(keys, nulls_last=False)
     members = np.empty(kept.height, np.int64)
-    members[ordered["\0row"].to_numpy()] = np.repeat(classes.members, classes.weights)
+    members[ordered["row"].to_numpy()] = np.repeat(classes.members, classes.weights)
     return members
 
 
@@ -72,8 +75,8 @@ def _rank_of_class(publication: Publication) -> Ints:
             pl.Series(str(place), list(column.texts), dtype=pl.String).gather(pl.Series(column.ids))
             for place, column in enumerate(publication.columns)
         ]
-    ).with_row_index("\0class")
+    ).with_row_index("class")
     order = shown.sort([str(place) for place in range(len(publication.columns))], nulls_last=False)
     rank = np.empty(count, np.int64)
-    rank[order["\0class"].to_numpy()] = np.arange(count)
+    rank[order["class"].to_numpy()] = np.arange(count)
     return rank

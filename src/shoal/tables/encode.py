@@ -89,7 +89,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         values = plain(frame[name])
         numbers = codes_of(values, domain := domain_of(values))
         if role.missing == "wildcard":
-            numbers[numbers == len(domain)] = -1
+            numbers = np.where(numbers == len(domain), -1, numbers)
         if role.missing == "suppress":
             barred |= values.is_null().to_numpy()
         sensitive.append(numbers)

@@ -164,7 +164,7 @@ def _delimiter(text: str, quote: str) -> str:
 def _check_rows(text: str, where: str, delimiter: str, quote: str) -> list[str]:
     """Return the header after checking names and the number of cells of each row."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
-    header = [name.strip() for name in next(rows, [])]
+    header = next(rows, [])
     if not header or header == [""]:
         raise TableError("the first line names no columns", where=where)
     twice = sorted({name for name in header if header.count(name) > 1})

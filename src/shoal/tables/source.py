@@ -148,3 +148,22 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
         if column.dtype.is_float() and bool(column.is_infinite().any()):
             raise TableError("holds infinite values", where=column.name, hint="replace them by numbers or missing")
     return frame
+
+
+def read(table: object, **options: Any) -> pl.DataFrame:
+    """Read a file, or take a table of another library, as a polars table.
+
+    Parameters
+    ----------
+    table
+        A path of CSV, Parquet, Feather, Excel or JSON lines, or a pandas, polars, pyarrow or DuckDB table.
+    options
+        For files: ``delimiter``, ``quote`` and ``encoding`` of a CSV where they should not be detected,
+        ``sheet`` of an Excel file.
+
+    Examples
+    --------
+    >>> read(pl.DataFrame({"age": [21, 24]})).shape
+    (2, 1)
+    """
+    return open_table(table, **options).frame

@@ -1,0 +1,73 @@
+"""The tables and policies that several benchmarks share."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from shoal import datasets
+from shoal.policy import Policy
+from shoal.tables.encode import encode
+
+OCCUPATIONS = {
+    "*": {
+        "White collar": ["Exec-managerial", "Prof-specialty", "Sales", "Adm-clerical", "Tech-support"],
+        "Blue collar": [
+            "Craft-repair",
+            "Machine-op-inspct",
+            "Handlers-cleaners",
+            "Transport-moving",
+            "Farming-fishing",
+        ],
+        "Service": ["Other-service", "Protective-serv", "Priv-house-serv", "Armed-Forces"],
+    }
+}
+EIGHT = (
+    "age",
+    "workclass",
+    "sex",
+    "education",
+    "occupation",
+    "marital-status",
+    "race",
+    "native-country",
+)
+
+
+def complete_adult() -> pl.DataFrame:
+    """Return the 30,162 complete records of adult.data, 15 columns."""
+    return datasets.adult(complete=True, part="train")
+
+
+def million_adult(records: int = 1_000_000) -> pl.DataFrame:
+    """Return Adult repeated, each age moved by a few years (N(0, 3), kept between 17 and 90)."""
+    table = complete_adult()
+    rows = np.resize(np.arange(table.height), records)
+    moved = table["age"].to_numpy()[rows] + np.random.default_rng(0).normal(0.0, 3.0, records)
+    ages = np.clip(np.rint(moved), 17, 90).astype(np.int64)
+    return table[rows].with_columns(age=pl.Series(ages))
+
+
+def eight_column_policy(k: int = 10, algorithm: str = "mondrian") -> Policy:
+    """Return a policy with eight quasi-identifiers; income is published as it is, all else dropped."""
+    known = datasets.policy("adult").quasi_identifiers
+    occupation = {"hierarchy": "tree", "nodes": OCCUPATIONS}
+    return Policy(
+        quasi_identifiers={name: known.get(name, occupation) for name in EIGHT},
+        sensitive=["income"],
+        others="drop",
+        models=[{"name": "k-anonymity", "k": k}],
+        algorithm={"name": algorithm},
+        publish="ranges",
+    )
+
+
+def hierarchies_as_columns(table: pl.DataFrame, policy: Policy) -> dict[str, dict[int, list[str | None]]]:
+    """Return the labels of each column's values, level by level: the layout that anjana takes."""
+    return {
+        column.name: {
+            level: [column.levels.text(level, code) for code in range(column.levels.size)]
+            for level in range(column.levels.height + 1)
+        }
+        for column in encode(table, policy).columns
+    }

@@ -1,0 +1,95 @@
+"""What an audit does not show, told for one policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from shoal.reporting.words import listed
+
+if TYPE_CHECKING:
+    from shoal.auditing import Audit
+    from shoal.policy import Policy
+
+
+def limits(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Yield what was not checked or cannot be promised, as title and text; the most specific first."""
+    yield from _of_the_count(audit)
+    yield from _of_the_policy(audit.policy)
+    yield from _of_every_policy()
+
+
+def _of_the_count(audit: Audit) -> Iterator[tuple[str, str]]:
+    if not audit.risk_before:
+        yield (
+            "The original table",
+            "It was not compared with the published one: losses, the risk before, records that were left out "
+            "and the order of the records are not covered.",
+        )
+
+
+def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
+    looked_at = {name for model in policy.models for name in model.sensitive_columns}
+    alone = [name for name in policy.sensitive if name not in looked_at]
+    if alone:
+        yield (
+            "Classes whose sensitive values agree",
+            "k-anonymity does not protect against someone who finds a person's class and reads there a value that "
+            f"all its records share. No promise of this policy looks at {listed(alone)}.",
+        )
+    if not policy.sensitive:
+        yield (
+            "What can be learned about a person",
+            "The policy names no sensitive column, so nothing is promised about what the records of a class have in "
+            "common. k-anonymity alone does not protect against that.",
+        )
+    if policy.subject is None:
+        yield (
+            "Several records of one person",
+            "Records were counted as if each were about another person. If one person has several, the true "
+            "protection is lower: name the column that tells persons apart (subject) in the policy.",
+        )
+    if policy.sensitive:
+        yield (
+            "Text inside the cells",
+            f"Sensitive columns ({listed(policy.sensitive)}) are published as they are. Names or addresses that "
+            "somebody wrote into them were not looked for.",
+        )
+    if policy.others == "keep":
+        yield (
+            "Columns without a role",
+            "They are published as they are. Nobody has said whether they name a person or can be known to others.",
+        )
+
+
+def _of_every_policy() -> Iterator[tuple[str, str]]:
+    yield (
+        "What else an attacker knows",
+        "Only the quasi-identifiers that the policy names were counted. Someone who knows anything else that the "
+        "table shows about a person, a sensitive value included, may find that person's record.",
+    )
+    yield (
+        "Likely, similar and excluded values",
+        "Beyond the promises above, someone who finds a person's class may learn that one value is likely there, "
+        "that all values mean much the same, or rule some out by what they know.",
+    )
+    yield (
+        "Whether somebody is in the table",
+        "Being in the table can itself be sensitive. That was not measured.",
+    )
+    yield (
+        "Other releases",
+        "Two tables about the same people can each keep their promises and break them together. Earlier, later and "
+        "other owners' releases were not compared.",
+    )
+    yield (
+        "Knowledge of the method",
+        "Someone who knows the search and the hierarchies can at times undo part of the generalization (minimality "
+        "and downcoding attacks). No such attack was run.",
+    )
+    yield (
+        "The legal judgement",
+        "Whether a person can be identified by means that are reasonably likely to be used depends on who receives "
+        "the table, on what terms, and what else they hold. That is for a person to judge, and to judge again "
+        "when circumstances change.",
+    )

@@ -1,0 +1,123 @@
+"""Numbers as people read them: counts, shares, chances."""
+
+from __future__ import annotations
+
+import math
+import re
+from html import escape
+from numbers import Integral, Real
+from typing import Any
+
+NOTHING = "–"
+"""Stands where there is no number."""
+
+_MARKS = re.compile(r"``(.+?)``|\*([^\s*](?:[^*]*[^\s*])?)\*")
+
+
+def count(number: int) -> str:
+    """Return a count with separated thousands.
+
+    Examples
+    --------
+    >>> count(48842)
+    '48,842'
+    """
+    return f"{number:,}"
+
+
+def number(value: Any) -> str:
+    """Return any measured value: whole numbers as they are, others with four digits.
+
+    Examples
+    --------
+    >>> number(930362.0), number(0.10526), number(None), number(10)
+    ('930,362', '0.1053', '–', '10')
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return str(value)
+    if isinstance(value, Integral):
+        return count(int(value))
+    real = float(value)
+    if not math.isfinite(real):
+        return NOTHING
+    return f"{real:,.0f}" if abs(real) >= 1000 else f"{real:.4f}"
+
+
+def share(value: float) -> str:
+    """Return a share as a percentage that is never rounded to none or to all.
+
+    Examples
+    --------
+    >>> share(0.483), share(0.0), share(0.00001), share(0.99999)
+    ('48.3 %', '0 %', '< 0.1 %', '> 99.9 %')
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    if value in (0.0, 1.0):
+        return f"{value:.0%}".replace("%", " %")
+    if 0 < value < 0.001:
+        return "< 0.1 %"
+    if 0.999 < value < 1:
+        return "> 99.9 %"
+    return f"{100 * value:.1f} %"
+
+
+def chance(value: float) -> str:
+    """Return a chance as one in so many; never as less than it is.
+
+    Examples
+    --------
+    >>> chance(0.1), chance(0.0641), chance(1.0), chance(0.0)
+    ('1 in 10', 'about 1 in 15.6', 'certain', 'none')
+    """
+    if not math.isfinite(value) or value <= 0:
+        return "none"
+    if value >= 1:
+        return "certain"
+    odds = 1 / value
+    if abs(odds - round(odds)) < 1e-9 * odds:
+        return f"1 in {round(odds):,}"
+    # rounded down, so that the chance is rounded up
+    return f"about 1 in {math.floor(odds * 10) / 10:,.1f}" if odds < 100 else f"about 1 in {int(odds):,}"
+
+
+def between(low: float, high: float) -> str:
+    """Return the range of a metric.
+
+    Examples
+    --------
+    >>> between(0, 1), between(0, float("inf"))
+    ('0 to 1', '0 or more')
+    """
+    return f"{low:g} or more" if math.isinf(high) else f"{low:g} to {high:g}"
+
+
+def listed(names: Any, word: str = "and") -> str:
+    """Return names as a phrase.
+
+    Examples
+    --------
+    >>> listed(["age", "sex", "zip"])
+    'age, sex and zip'
+    """
+    texts = [str(name) for name in names]
+    return f" {word} ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+def prose(text: str) -> str:
+    """Return a docstring's text as HTML: escaped, with its two kinds of marks.
+
+    Examples
+    --------
+    >>> prose("how *likely* it is (``wildcard``), if a < b")
+    'how <em>likely</em> it is (<code>wildcard</code>), if a &lt; b'
+    """
+    parts, end = [], 0
+    for mark in _MARKS.finditer(text):
+        parts.append(escape(text[end : mark.start()]))
+        code, emphasis = mark.groups()
+        parts.append(f"<code>{escape(code)}</code>" if code else f"<em>{escape(emphasis)}</em>")
+        end = mark.end()
+    return "".join([*parts, escape(text[end:])])

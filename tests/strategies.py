@@ -1,0 +1,85 @@
+"""Random tables and policies for property tests: nulls, duplicates, constants, odd names, few records or none."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import polars as pl
+from hypothesis import strategies as st
+
+from shoal.policy import Policy
+
+NAMES = ["age", "zip code", "père", "a,b", 'q"q', "*", "[x, y]", "Δt", " spaced", "index", "name with\ttab"]
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "integer": st.integers(-3, 40),
+    "float": st.sampled_from([-1.5, 0.0, 0.1, 0.3, 2.5, 1e6]),
+    "text": st.sampled_from(["a", "b", "c", "d,e", "{f}", "*", "(missing)", "ü", "[1, 2]", 'g"h']),
+    "boolean": st.booleans(),
+    "date": st.sampled_from([date(1994, 12, 31), date(1995, 1, 1), date(1995, 1, 31), date(2004, 2, 29)]),
+}
+
+TYPES = {"integer": pl.Int64, "float": pl.Float64, "text": pl.String, "boolean": pl.Boolean, "date": pl.Date}
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, kind: str) -> dict[str, Any]:
+    choices: list[dict[str, Any]] = [{}, {"hierarchy": "suppress"}, {"hierarchy": "mask", "keep": [1]}]
+    if kind in ("integer", "float"):
+        choices += [{"hierarchy": "intervals", "widths": [5, 10]}, {"hierarchy": "intervals", "widths": [0.5]}]
+    if kind == "date":
+        choices += [{"hierarchy": "dates"}, {"hierarchy": "dates", "levels": ["month", "year"]}]
+    if kind == "text":
+        leaves = ["a", "b", "c", "d,e", "{f}", "*", "(missing)", "ü", "[1, 2]", 'g"h']
+        nodes = {"*": {"low": leaves[:3], "high": {"mid": leaves[3:5], "other": leaves[5:8]}, "rest": leaves[8:]}}
+        choices += [{"hierarchy": "tree", "nodes": nodes}]
+    return draw(st.sampled_from(choices))
+
+
+@st.composite
+def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
+    count = draw(st.integers(0, 24))
+    width = draw(st.integers(1, 3))
+    names = draw(st.permutations(NAMES))[: width + 2]
+    columns: dict[str, pl.Series] = {}
+    roles: dict[str, Any] = {}
+    for name in names[:width]:
+        kind = draw(st.sampled_from(sorted(VALUES)))
+        values = st.one_of(VALUES[kind], st.none()) if draw(st.booleans()) else VALUES[kind]
+        if draw(st.integers(0, 5)) == 0:
+            values = st.just(draw(values))
+        drawn = draw(st.lists(values, min_size=count, max_size=count))
+        columns[name] = pl.Series(name, drawn, dtype=TYPES[kind])
+        missing = draw(st.sampled_from(["own-value", "own-value", "wildcard", "suppress"]))
+        roles[name] = {**draw(hierarchies(kind)), "missing": missing, "weight": draw(st.sampled_from([1, 2.5]))}
+    sensitive, subject = names[width], names[width + 1]
+    illness = st.one_of(st.sampled_from(["flu", "cold", "hiv"]), st.none())
+    columns[sensitive] = pl.Series(sensitive, draw(st.lists(illness, min_size=count, max_size=count)), dtype=pl.String)
+    people = draw(st.lists(st.integers(0, max(count, 1)), min_size=count, max_size=count))
+    columns[subject] = pl.Series(subject, people, dtype=pl.Int64)
+    models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": draw(st.integers(2, 5))}]
+    if draw(st.booleans()):
+        models.append({"name": "distinct-l-diversity", "on": sensitive, "l": draw(st.integers(2, 3))})
+    policy = Policy(
+        identifiers=[subject],
+        subject=subject if draw(st.booleans()) else None,
+        quasi_identifiers=roles,
+        sensitive={sensitive: {"missing": draw(st.sampled_from(["own-value", "wildcard", "suppress"]))}},
+        models=models,
+        algorithm=draw(
+            st.sampled_from(
+                [
+                    {"name": "mondrian"},
+                    {"name": "mondrian", "cuts": "relaxed"},
+                    {"name": "exhaustive"},
+                    {"name": "single-dimensional"},
+                ]
+            )
+        ),
+        loss=draw(st.sampled_from(["certainty-penalty", "discernibility", "class-size"])),
+        max_suppressed=draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])),
+        suppressed=draw(st.sampled_from(["star", "drop"])),
+        publish=draw(st.sampled_from(["labels", "ranges", "sets"])),
+    )
+    return pl.DataFrame(list(columns.values())), policy

@@ -1,0 +1,308 @@
+"""suggest(): the draft always parses, always fits, names every column and quotes no value."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.policy import Policy
+from shoal.tables.profile import profile
+from shoal.tables.suggest import nice_widths, scalar, suggest
+
+WORDS = [
+    "name", "patient_id", "id", "age", "zip code", "PLZ", "sex", "race", "diagnosis", "salary", "notes", "birth date",
+    "e-mail", "subject", "fnlwgt", "city", "no", "true", "1995-01-31", "a: b", "#", "*", "- x", "? y", "", " ", "\n",
+    'quo"te', "back\\slash", "{}", "[a, b]", "é\u2028\ufeff", "😀", "x" * 1500, "null", "~", "&a", "!tag", "%", "@",
+]  # fmt: skip
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+KINDS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (pl.Int64, st.integers(-(2**62), 2**62)),
+    (pl.Int64, st.sampled_from([-9, 0, 1, 2, 20, 35, 999, 19900101, 20001231])),
+    (pl.UInt64, st.integers(0, 2**64 - 1)),
+    (pl.Float64, st.floats(-1e300, 1e300)),
+    (pl.Float32, st.floats(0, 1, width=32)),
+    (pl.Boolean, st.booleans()),
+    (pl.String, TEXT),
+    (pl.String, st.sampled_from(["a", "b", "c", "?", "", "NA", "*", "31.12.1990", "02138", "a@b.de", "1,5"])),
+    (pl.Categorical, st.sampled_from(["x", "y", "z"])),
+    (pl.Date, st.dates()),
+    (pl.Datetime("us"), st.datetimes()),
+    (pl.Time, st.times()),
+    (pl.Duration("us"), st.timedeltas(dt.timedelta(days=-999), dt.timedelta(days=999))),
+    (pl.Decimal(10, 2), st.decimals(-99, 99, places=2)),
+    (pl.Null, st.none()),
+    (pl.List(pl.Int64), st.lists(st.integers(0, 3), max_size=2)),
+]
+
+
+@st.composite
+def tables(draw: st.DrawFn, least: int = 0) -> pl.DataFrame:
+    names = draw(st.lists(st.sampled_from(WORDS) | TEXT, min_size=1, max_size=5, unique=True))
+    height = draw(st.integers(least, 30))
+    columns = []
+    for name in names:
+        kind, values = draw(st.sampled_from(KINDS))
+        pool = draw(st.lists(values | st.none(), min_size=1, max_size=30))
+        # short lists of few values make constants and categories, long ones near-unique columns
+        columns.append(pl.Series(name, [pool[i % len(pool)] for i in range(height)], dtype=kind))
+    return pl.DataFrame(columns)
+
+
+def fits(table: Any, **options: Any) -> Policy:
+    """Check the promises of a draft that hold for every table, and return the policy."""
+    text = suggest(table, **options)
+    policy = Policy.from_yaml(text)
+    assert [fault for fault in policy.check(table) if fault.kind != "infeasible"] == []
+    declared = [*policy.hidden, *policy.quasi_identifiers, *policy.sensitive]
+    assert sorted(declared) == sorted(table.columns)
+    assert policy.others is None
+    assert all(len(line) <= 120 or not line.strip().startswith("#") for line in text.splitlines())
+    return policy
+
+
+def publishable(table: pl.DataFrame) -> bool:
+    return any(not isinstance(kind, pl.List) for kind in table.dtypes)
+
+
+@pytest.mark.parametrize("name", shoal.datasets.NAMES)
+def test_embedded_tables_are_anonymized_by_their_drafts(name: str) -> None:
+    table = shoal.datasets.load(name)[0]
+    policy = fits(table)
+    assert policy.models[0].asked == min(5, table.height)
+    try:
+        assert shoal.anonymize(table, policy).attained
+    except shoal.Infeasible:
+        assert table.height < 20  # in a tiny table all records may have to look the same
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(tables().filter(publishable))
+def test_a_draft_fits_any_table(table: pl.DataFrame) -> None:
+    before = table.clone()
+    fits(table)
+    assert table.equals(before, null_equal=True)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(tables(least=5).filter(publishable))
+def test_a_draft_anonymizes_or_is_infeasible(table: pl.DataFrame) -> None:
+    with contextlib.suppress(shoal.Infeasible):
+        shoal.anonymize(table, fits(table))
+
+
+@given(st.sampled_from(WORDS) | st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_name_is_read_back_as_it_was(name: str) -> None:
+    from shoal import notation
+
+    assert notation.load(f"- {scalar(name)}") == [name]
+    assert notation.load(f"[{scalar(name)}]") == [name]
+    assert "\n" not in scalar(name)
+
+
+@given(st.floats(1e-6, 1e15), st.booleans())
+def test_widths_nest(span: float, whole: bool) -> None:
+    widths = nice_widths(span, whole=whole)
+    assert all(0 < width < span for width in widths)
+    assert len(widths) <= 4
+    if widths:
+        shoal.hierarchies.Intervals(widths=widths)  # refuses widths that are not multiples
+
+
+def test_no_value_is_quoted() -> None:
+    rows = 60
+    table = pl.DataFrame(
+        {
+            "name": [f"Zebulon{i}" for i in range(rows)],
+            "city": [f"Quuxville{i % 9}" for i in range(rows)],
+            "salary": [77_777.25 + i for i in range(rows)],
+            "notes": [f"Xylophone {i} was seen here again today" for i in range(rows)],
+            "points": [31_337 + 1000 * (i % 30) for i in range(rows)],
+        }
+    )
+    text = suggest(table)
+    for secret in ("Zebulon", "Quuxville", "77777", "77,777", "Xylophone", "31337", "31,337"):
+        assert secret not in text
+
+
+def roles(**columns: list[Any]) -> Policy:
+    return fits(pl.DataFrame(columns))
+
+
+def cycle(values: list[Any], count: int = 100) -> list[Any]:
+    return [values[i % len(values)] for i in range(count)]
+
+
+MANY = list(range(100))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["name", "Nachname", "prénom", "apellido", "cognome", "EmailAddress", "phone", "Telefonnummer", "ssn", "IBAN",
+     "passport_no", "MRN", "Straße", "ip", "id", "user_name", "customerId", "Versichertennummer"],
+)  # fmt: skip
+def test_names_of_identifiers(name: str) -> None:
+    assert name in roles(**{name: [f"v{i}" for i in MANY], "sex": cycle(["f", "m"])}).identifiers
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"u{i}@example.org" for i in MANY],
+        [f"+49 221 {i:07d}" for i in MANY],
+        [f"DE{i % 90 + 10} 3704 0044 0532 0130 00" for i in MANY],
+        [f"123e4567-e89b-12d3-a456-4266141740{i:02d}" for i in MANY],
+        [f"0{i:011d}" for i in MANY],
+        [f"192.168.0.{i}" for i in MANY],
+        [f"x{i}" for i in MANY],
+        [5000 + i for i in MANY],
+        [f"she came in with her brother on day {i}" for i in MANY],
+        [[i] for i in MANY],
+        [None] * 100,
+    ],
+)
+def test_values_of_identifiers(values: list[Any]) -> None:
+    assert roles(v=values, sex=cycle(["f", "m"])).identifiers == ("v",)
+
+
+def test_names_that_only_sound_like_identifiers() -> None:
+    policy = roles(
+        **{"country name": cycle(["a", "b", "c"]), "has_email": cycle([True, False]), "department_id": cycle([1, 2, 3])}
+    )
+    assert policy.identifiers == ()
+
+
+def test_hierarchies() -> None:
+    policy = roles(
+        **{
+            "age": cycle(list(range(18, 91))),
+            "birth date": [dt.date(1950, 1, 1) + dt.timedelta(days=200 * i) for i in MANY],
+            "seen": [dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in MANY],
+            "Geburtstag": [f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.{1950 + i % 40}" for i in MANY],
+            "entered": cycle([20240101 + i for i in range(20)]),
+            "zip code": cycle([f"0{2100 + i}" for i in range(40)]),
+            "plate": cycle([f"A{i:04d}" for i in range(40)]),
+            "sex": cycle(["f", "m"]),
+            "trade": cycle([f"trade {i}" for i in range(12)]),
+            "gain": cycle([0, 10, 90_000, 17, 123, 4000, 8000, 9]),
+            "flag": cycle([True, False, None]),
+            "same": cycle(["x"]),
+        }
+    )
+    built = {name: column.hierarchy for name, column in policy.quasi_identifiers.items()}
+    kinds = {name: hierarchy and hierarchy.key() for name, hierarchy in built.items()}
+    assert kinds == {
+        "age": "intervals", "birth date": "dates", "seen": "dates", "Geburtstag": "mask", "entered": "intervals",
+        "zip code": "mask", "plate": "mask", "sex": "suppress", "trade": None, "gain": None, "flag": "suppress",
+        "same": "suppress",
+    }  # fmt: skip
+    assert built["zip code"] == shoal.hierarchies.Mask(keep=[4, 3, 2, 1])
+    assert built["Geburtstag"] == shoal.hierarchies.Mask(keep=[7, 4], side="suffix")
+    assert built["age"] == shoal.hierarchies.Intervals(widths=[5, 10, 20])
+
+
+@pytest.mark.parametrize("name", ["disease", "Hauptdiagnose", "religion", "Salary (EUR)", "HIV", "union", "maladie"])
+def test_sensitive_columns_are_diverse(name: str) -> None:
+    policy = roles(**{name: cycle(["a", "b", "c"]), "sex": cycle(["f", "m"])})
+    assert list(policy.sensitive) == [name]
+    assert [model.key() for model in policy.models] == ["k-anonymity", "distinct-l-diversity"]
+
+
+def test_a_constant_sensitive_column_asks_for_nothing_impossible() -> None:
+    policy = roles(disease=["flu"] * 100, sex=cycle(["f", "m"]))
+    assert list(policy.sensitive) == ["disease"]
+    assert len(policy.models) == 1
+
+
+def test_race_is_a_quasi_identifier() -> None:
+    text = suggest(pl.DataFrame({"race": cycle(["a", "b"])}))
+    assert "race" in Policy.from_yaml(text).quasi_identifiers
+    assert "GDPR Art. 9" in text
+
+
+def test_a_person_that_returns_is_the_subject() -> None:
+    policy = roles(patient_id=cycle([f"p{i}" for i in range(40)]), sex=cycle(["f", "m"]))
+    assert policy.subject == "patient_id"
+    assert policy.identifiers == ()
+    once = roles(patient_id=[f"p{i}" for i in MANY], sex=cycle(["f", "m"]))
+    assert once.subject is None
+    assert once.identifiers == ("patient_id",)
+
+
+def test_k_is_lowered_to_the_persons() -> None:
+    table = pl.DataFrame({"person_id": cycle([1, 2, 3]), "sex": cycle(["f", "m"])})
+    assert fits(table, k=7).models[0].asked == 3
+    assert "Lowered from 7" in suggest(table, k=7)
+    assert fits(pl.DataFrame({"sex": ["f"]})).models[0].asked == 2
+
+
+def test_a_k_that_protects_nobody_is_refused() -> None:
+    with pytest.raises(shoal.PolicyError, match="at least 2"):
+        suggest(pl.DataFrame({"sex": ["f", "m"]}), k=1)
+
+
+def test_without_a_quasi_identifier_the_most_plausible_column_becomes_one() -> None:
+    table = pl.DataFrame({"name": [f"n{i}" for i in MANY], "disease": cycle(["a", "b"])})
+    policy = fits(table)
+    assert list(policy.quasi_identifiers) == ["disease"]
+    assert len(policy.models) == 1
+    assert "check this choice" in suggest(table)
+    assert list(fits(pl.DataFrame({"patient_id": cycle([1, 2, 3, 4, 5, 6])})).quasi_identifiers) == ["patient_id"]
+
+
+def test_a_table_without_publishable_columns_is_refused() -> None:
+    with pytest.raises(shoal.TableError, match="no column"):
+        suggest(pl.DataFrame({"a": [[1], [2]]}))
+
+
+def test_missing_values_and_placeholders_are_told() -> None:
+    ages = [None, 999, -9, *range(20, 60)]
+    text = suggest(pl.DataFrame({"age": ages, "town": ["?", "n/a", "Unknown", *["a", "b"] * 20]}))
+    assert "1 missing, 2 with a placeholder" in text
+    assert "3 with a placeholder" in text
+    found = profile(pl.Series("age", ages))
+    assert (found.low, found.high) == (20, 59)
+
+
+def test_twins_are_told() -> None:
+    text = suggest(pl.DataFrame({"job": cycle(["a", "b", "c"]), "job number": cycle([1, 2, 3])}))
+    assert "One to one with job" in " ".join(text.replace("#", " ").split())
+
+
+def test_a_german_file(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    lines = ["Patientennummer;Name;Geburtsdatum;Geschlecht;PLZ;Größe (cm);Gewicht;Hauptdiagnose;Bemerkungen"]
+    for i in range(120):
+        born = dt.date(1940, 1, 1) + dt.timedelta(days=draw.randrange(25_000))
+        cells = [
+            f"P{i % 80:04d}",
+            f"Müller {i}",
+            f"{born:%d.%m.%Y}",
+            draw.choice("mwd"),
+            f"0{draw.randrange(1000, 1100)}",
+        ]
+        cells += [f"{draw.randrange(150, 200)}", f"{draw.randrange(50, 99)},{i % 10}", draw.choice(["I10", "E11.9"])]
+        lines.append(";".join([*cells, f"kam am Tag {i} mit ihrem Bruder"]))
+    path = tmp_path / "klinik.csv"
+    path.write_text("\n".join(lines), encoding="cp1252")
+    policy = Policy.from_yaml(suggest(path))
+    assert policy.check(path) == []
+    assert policy.subject == "Patientennummer"
+    assert policy.identifiers == ("Name", "Bemerkungen")
+    assert list(policy.sensitive) == ["Hauptdiagnose"]
+    assert set(policy.quasi_identifiers) == {"Geburtsdatum", "Geschlecht", "PLZ", "Größe (cm)", "Gewicht"}
+    assert suggest(path, delimiter=";", encoding="cp1252") == suggest(path)
+
+
+def test_pandas_and_arrow_get_the_same_draft() -> None:
+    table = shoal.datasets.voters()
+    assert suggest(table.to_pandas()) == suggest(table.to_arrow()) == suggest(table.lazy()) == suggest(table)
