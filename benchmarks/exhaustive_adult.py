@@ -1,8 +1,8 @@
 """The full-domain optimum on Adult with ARX's hierarchies, checked against optima found by brute force.
 
 ARX's seconds are recorded figures (ARX 3.9.2, Java 17, warm, CPU seconds of a search for the same k and limit
-by its granularity loss), measured on the machine this project began on; ARX prunes,
-Exhaustive does not, and ours are those of the whole anonymize(), its audit included.
+by its granularity loss, on 2 loaded cores), not measured here. ARX prunes, Exhaustive does not; our seconds are
+those of the whole anonymize(), its audit included.
 """
 
 from __future__ import annotations

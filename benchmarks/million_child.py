@@ -61,14 +61,14 @@ def _cold(table: pl.DataFrame, policy: Policy) -> dict[str, object]:
         "cpu": cpu,
         "above": highest - before,
         "peak": highest,
-        "table": table.estimated_size("mb"),
+        "table": table.estimated_size() / 1e6,
         "records": release.audit.published,
         "how": how,
     }
 
 
 def _memory() -> tuple[float, Callable[[], float], str]:
-    """Return the memory now (MB), how to ask for the peak since now, and what answers.
+    """Return the memory now (MB of a million bytes), how to ask for the peak since now, and what answers.
 
     ``ru_maxrss`` may hold what the parent or the making of the table once used; Linux lets us start anew.
     """
@@ -81,12 +81,12 @@ def _memory() -> tuple[float, Callable[[], float], str]:
 
 def _status(key: str) -> float:
     line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(key))
-    return int(line.split()[1]) / 1024
+    return int(line.split()[1]) * 1024 / 1e6
 
 
 def _maxrss() -> float:
-    scale = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -60,13 +61,14 @@ class Entry(Frozen):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-def names(family: str) -> list[str]:
+@cache
+def names(family: str) -> tuple[str, ...]:
     """Return the names of all entries of a family, in alphabetical order.
 
     Examples
     --------
     >>> names("models")
-    ['distinct-l-diversity', 'k-anonymity']
+    ('distinct-l-diversity', 'k-anonymity')
     """
     package = importlib.import_module(f"shoal.{family}")
     ours = [
@@ -74,7 +76,7 @@ def names(family: str) -> list[str]:
         for module in pkgutil.iter_modules(package.__path__)
         if not module.name.startswith("_") and module.name != "base"
     ]
-    return sorted({*ours, *(point.name for point in entry_points(group=f"shoal.{family}"))})
+    return tuple(sorted({*ours, *(point.name for point in entry_points(group=f"shoal.{family}"))}))
 
 
 def find(family: str, name: str) -> type[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -30,6 +31,7 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
     }
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

@@ -42,11 +42,11 @@ def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
 
 
 def _is_row_number(column: pl.Series) -> bool:
-    if not column.dtype.is_integer() or len(column) < 2 or column.null_count():
+    numbers = column.cast(pl.Int64, strict=False)
+    if column.dtype.is_float() or len(numbers) < 2 or numbers.null_count():
         return False
-    return (
-        column.n_unique() == len(column) and column.min() in (0, 1) and column.max() in (len(column) - 1, len(column))
-    )
+    ends = (numbers.min(), numbers.max())
+    return numbers.n_unique() == len(numbers) and ends in ((0, len(numbers) - 1), (1, len(numbers)))
 
 
 def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
@@ -54,9 +54,8 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list
     kept = [name for name in frame.columns if name in raw.columns and name not in policy.quasi_identifiers]
     if frame.height != raw.height or frame.height < 10 or not kept:
         return []
-    before = [raw[name].cast(pl.String, strict=False).to_list() for name in kept]
-    after = [frame[name].cast(pl.String, strict=False).to_list() for name in kept]
-    if before != after or all(len(set(values)) <= 1 for values in after):
+    columns = [(_plain(raw[name]), _plain(frame[name])) for name in kept]
+    if not all(before.equals(after) for before, after in columns) or all(a.n_unique() < 2 for _, a in columns):
         return []
     # polars reads "*" in a name as a pattern: sort under names of our own
     names = [*policy.quasi_identifiers, *kept]
@@ -64,6 +63,11 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list
     if table.sort(table.columns, nulls_last=False).equals(table):
         return []  # the original happened to be sorted as a release is
     return [Fault("the records stand in their original order", hint="sort or shuffle them")]
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    # the published column may have been read from a file: compare what is written
+    return column.cast(pl.String, strict=False).replace("", None).alias("")
 
 
 def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,8 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
     >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
     1
     """
-    frame = open_table(table).frame
+    # a file is audited as it is written: its texts, not what they might be read as
+    frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
     raw = None if original is None else open_table(original).frame
     if raw is not None:
         roles = ("quasi_identifiers", "sensitive", "subject")

@@ -52,6 +52,8 @@ class Hierarchy(Entry):
 
     def build(self, domain: Domain, *, missing: str | None = "own-value") -> Levels:
         """Return the levels of a column, checked and in hierarchy order."""
+        if not len(domain):  # a column of missing values only has no type that could be wrong
+            return Levels.of(domain, [], missing=missing)
         problems = list(self.faults(domain))
         if problems:
             raise HierarchyError(problems)
@@ -118,7 +120,6 @@ class Levels:
     @classmethod
     def of(cls, domain: Domain, steps: list[Step], *, missing: str | None) -> Levels:
         """Check the steps, put ``*`` on top, order the values, and measure each label."""
-        steps = [step for step in steps if len(step.labels)] if len(domain) else []
         if not steps or set(steps[-1].labels) != {STAR}:
             steps = [*steps, Step([STAR] * len(domain))]
         _check_coarsening(domain, steps)

@@ -131,7 +131,7 @@ def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) 
             )
         elif len(domain) and not low <= domain.values[0] <= domain.values[-1] <= high:
             yield Fault("values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}")
-    if spec.hierarchy is None:
+    if spec.hierarchy is None or not len(domain):
         return
     faults = list(spec.hierarchy.faults(domain))
     for fault in faults:

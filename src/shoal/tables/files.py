@@ -48,8 +48,13 @@ def read_file(
     quote: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    types: bool = True,
 ) -> pl.DataFrame:
-    """Read a file as it is: no value is guessed to be missing but the empty one."""
+    """Read a file as it is: no value is guessed to be missing but the empty one.
+
+    Without ``types`` the cells of a CSV stay the texts that are written, for an audit: ``2.5`` and ``2.50`` are one
+    number, but a reader of the file sees two classes.
+    """
     if not path.exists():
         raise TableError("no such file", where=str(path), hint=_neighbours(path))
     if not path.is_file():
@@ -59,7 +64,7 @@ def read_file(
     kind = format_of(path)
     try:
         if kind == "csv":
-            return read_csv(path.read_bytes(), str(path), delimiter, quote, encoding)
+            return read_csv(path.read_bytes(), str(path), delimiter, quote, encoding, types=types)
         if kind == "parquet":
             return pl.read_parquet(path, glob=False)
         if kind == "feather":
@@ -95,6 +100,8 @@ def read_csv(
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
+    *,
+    types: bool = True,
 ) -> pl.DataFrame:
     """Read delimited text; every column's type is the narrowest that keeps each value as it is written."""
     text = _decoded(data, where, encoding)
@@ -111,7 +118,9 @@ def read_csv(
         infer_schema=False,
     )
     frame.columns = header
-    return frame.with_columns(typed(frame[name]) for name in frame.columns)
+    if not types:
+        return frame
+    return pl.DataFrame([typed(frame[name]) for name in frame.columns])
 
 
 def _decoded(data: bytes, where: str, encoding: str | None) -> str:

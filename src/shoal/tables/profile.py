@@ -66,6 +66,15 @@ _STEMS: dict[Meaning, str] = {
 _VOCABULARY = {meaning: frozenset(text.split()) for meaning, text in _WORDS.items()}
 _PARTS = {meaning: tuple(text.split()) for meaning, text in _STEMS.items()}
 
+_CALLED = {
+    "text": "text",
+    "integer": "whole numbers",
+    "float": "numbers",
+    "date": "dates",
+    "datetime": "dates with times",
+    "boolean": "true or false",
+    "other": "no plain values",
+}
 _PATTERNS = {
     "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
     "UUIDs": r"^\{?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\}?$",
@@ -167,8 +176,7 @@ class Profile:
 
     def facts(self) -> str:
         """Return type and counts, for people."""
-        kind = {"text": "text", "boolean": "true or false", "other": "no plain values"}.get(self.kind, f"{self.kind}s")
-        parts = [kind, f"{self.distinct:,} distinct"]
+        parts = [_CALLED[self.kind], f"{self.distinct:,} distinct"]
         if self.missing:
             parts.append(f"{self.missing:,} missing")
         if self.placeholders:

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import polars as pl
 
 from shoal import notation
-from shoal.errors import ShoalError, TableError
-from shoal.hierarchies.base import Levels
-from shoal.policy import Policy, QuasiIdentifier
-from shoal.tables.columns import domain_of, plain
+from shoal.errors import TableError
+from shoal.policy import Policy
+from shoal.tables.columns import plain
 from shoal.tables.profile import Profile, profile, words_of
 from shoal.tables.source import open_table
 
@@ -83,7 +82,6 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
     frame = open_table(table, **options).frame
     profiles = {name: profile(frame[name]) for name in frame.columns}
     decisions = _one_quasi_identifier(_decided(profiles), profiles)
-    decisions = {name: _fitting(frame[name], decision) for name, decision in decisions.items()}
     twins = _twins(frame, profiles, decisions)
     text = "\n".join(_lines(frame.height, profiles, decisions, twins, k)) + "\n"
     Policy.from_yaml(text)  # a k below 2 is told here, in the policy's own words
@@ -285,15 +283,21 @@ def _generalized(column: Profile, reason: str) -> Decision:
 
 
 def _number(column: Profile) -> tuple[dict[str, Any], str]:
-    if column.means("age") and column.span <= _NARROW:
-        return {"hierarchy": "intervals", "widths": [5, 10, 20]}, "the usual age groups"
-    if column.distinct <= _FEW and column.span <= 10:
+    narrow = column.span <= _NARROW
+    if column.distinct <= _FEW and column.span <= 10 and not column.means("age"):
         return {"hierarchy": "suppress"}, "few values: as it is, or *"
-    widths = nice_widths(column.span, whole=column.kind == "integer") if column.span <= _NARROW else []
-    if widths:
+    if column.means("age") and narrow and _told_apart(column, 5):
+        return {"hierarchy": "intervals", "widths": [5, 10, 20]}, "the usual age groups"
+    widths = nice_widths(column.span, whole=column.kind == "integer") if narrow else []
+    if widths and _told_apart(column, widths[0]):
         return {"hierarchy": "intervals", "widths": widths}, "widths that fit the range"
     # kept exactly, an unusual amount finds its owner; left out, it is of no use: ranges are between the two
     return {}, "a wide range, where exact amounts single people out: published as ranges"
+
+
+def _told_apart(column: Profile, width: float) -> bool:
+    """Return whether the ends of neighbouring ranges are different floats, so that each range has its own label."""
+    return column.kind == "integer" or max(abs(column.low), abs(column.high), 1e6) < width * 1e14
 
 
 def nice_widths(span: float, *, whole: bool) -> list[Any]:
@@ -331,22 +335,6 @@ def _granularities(column: Profile) -> list[str]:
     return [*clock, "month", "quarter", "year"] if column.span > 365 else [*clock, "week", "month", "quarter"]
 
 
-def _fitting(column: pl.Series, decision: Decision) -> Decision:
-    """Try the hierarchy on the values: what does not build is left out, so that a draft is always accepted."""
-    if decision.role != "quasi_identifiers" or not decision.spec:
-        return decision
-    hierarchy = QuasiIdentifier.model_validate(decision.spec).hierarchy
-    assert hierarchy is not None
-    try:
-        domain = domain_of(plain(column))
-        if not list(hierarchy.faults(domain)):
-            Levels.of(domain, list(hierarchy.steps(domain)), missing=None)
-            return decision
-    except (ShoalError, pl.exceptions.PolarsError, ValueError, OverflowError):
-        pass
-    return replace(decision, spec={}, reason=f"{decision.reason}; but {hierarchy.key()} does not fit the values")
-
-
 # ------------------------------------------------------------------------------------------------ the columns
 
 
@@ -370,7 +358,8 @@ def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[st
         ours, theirs = profiles[first], profiles[second]
         if ours.distinct == theirs.distinct and ours.uniqueness < 0.5 and second not in twins:
             pairs = pl.DataFrame([plain(frame[first]).alias("1"), plain(frame[second]).alias("2")]).drop_nulls()
-            if pairs.n_unique() == ours.distinct:
+            # most pairs are told from their first records; the rest is looked at only where those agree
+            if pairs.head(1000).n_unique() <= ours.distinct == pairs.n_unique():
                 twins[second] = first
     return twins
 

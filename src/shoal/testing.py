@@ -1,0 +1,109 @@
+"""Checks that every entry of the catalog passes; for us, and for packages that bring entries of their own.
+
+Each raises ``AssertionError`` with a sentence that says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm
+from shoal.auditing import audit
+from shoal.catalog import Entry, class_name
+from shoal.decision import decide
+from shoal.domains import STAR, Domain
+from shoal.errors import Infeasible
+from shoal.frequencies import Classes, Frequencies
+from shoal.hierarchies.base import Hierarchy
+from shoal.models.base import Census, PrivacyModel
+from shoal.pipeline import anonymize
+from shoal.policy import Policy
+from shoal.tables import open_table
+from shoal.utility.base import Metric, Outcome
+
+
+def check_entry(entry: type[Entry]) -> None:
+    """Check what all entries share: a name from the file, a docstring with an example, documented parameters."""
+    module = entry.__module__.rsplit(".", 1)[-1]
+    assert entry.__name__ == class_name(module), f"{entry.__name__} must be {class_name(module)}, after its file"
+    text = entry.__doc__ or ""
+    assert entry.summary().endswith("."), f"{entry.__name__}: the docstring's first sentence must end with a dot"
+    assert ">>>" in text, f"{entry.__name__}: the docstring needs an example that is run"
+    for name, field in entry.model_fields.items():
+        assert field.description, f"{entry.__name__}.{name} needs a docstring"
+
+
+def check_hierarchy(hierarchy: Hierarchy, domain: Domain) -> None:
+    """Check that levels start with the values, end with ``*``, coarsen, and never cost less higher up."""
+    levels = hierarchy.build(domain, missing=None)
+    assert set(levels.labels[0]) == set(domain.texts), "level 0 must be the values as they are"
+    assert levels.labels[-1] == (STAR,), "the top level must be *"
+    assert sorted(levels.position.tolist()) == list(range(len(domain))), "codes must be a permutation of the values"
+    for level in range(1, levels.height + 1):
+        pairs = set(zip(levels.codes[level - 1].tolist(), levels.codes[level].tolist(), strict=True))
+        assert len(pairs) == len(set(levels.codes[level - 1].tolist())), f"level {level} does not coarsen"
+        runs = 1 + int((np.diff(levels.codes[level]) != 0).sum())
+        assert runs == len(set(levels.codes[level].tolist())), f"labels of level {level} do not cover neighbours"
+        rises = levels.penalties[level] >= levels.penalties[level - 1] - 1e-12
+        assert rises.all(), f"a label of level {level} costs less than one below it"
+    assert ((levels.penalties >= 0) & (levels.penalties <= 1)).all(), "penalties must lie between 0 and 1"
+
+
+def check_model(model: PrivacyModel, sizes: Sequence[int], values: Sequence[Sequence[int]]) -> None:
+    """Check a model on classes given as value counts: search and audit agree, and monotone means monotone.
+
+    ``values[c][v]`` is how many records of class ``c`` have the sensitive value ``v``.
+    """
+    classes = _classes(values)
+    places = dict.fromkeys(model.sensitive_columns, 0)
+    holds, attained = model.holds(classes, places), model.measure(classes, places)
+    distinct = np.array([sum(count > 0 for count in row) for row in values], np.int64)
+    census = Census(np.array(sizes, np.int64), dict.fromkeys(model.sensitive_columns, distinct))
+    assert model.recount(census) == attained, "search and audit must attain the same"
+    assert model.meets(attained) == bool(holds.all()), "meets() and holds() must agree"
+    assert model.meets(model.asked), "what is asked must be good enough"
+    if model.monotone and holds.all() and len(values) > 1:
+        merged = [[sum(column) for column in zip(*values, strict=True)]]
+        assert model.holds(_classes(merged), places).all(), "a union of complying classes must comply"
+
+
+def _classes(values: Sequence[Sequence[int]]) -> Classes:
+    cells = [(number, value, count) for number, row in enumerate(values) for value, count in enumerate(row) if count]
+    members, codes, counts = (np.array([cell[i] for cell in cells], np.int64) for i in range(3))
+    frequencies = Frequencies(
+        np.arange(len(values), dtype=np.int32)[:, None], members, counts, codes[:, None].astype(np.int32)
+    )
+    return Classes.of(frequencies, members, len(values))
+
+
+def check_metric(metric: Metric, outcome: Outcome) -> None:
+    """Check that a metric stays in its range and that suppressing a class never looks better than keeping it."""
+    measured = metric.measure(outcome)
+    low, high = metric.range
+    assert low <= measured.total <= high, f"{measured.total} is not between {low} and {high}"
+    assert set(measured.columns) <= set(outcome.columns), "columns must be those of the outcome"
+
+
+def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool:
+    """Check that a search keeps its promises on a table; return whether there was a release.
+
+    The release is audited, made twice, made from the records in reverse, and compared with what the search claims.
+    """
+    policy = policy.replace(algorithm=algorithm)
+    source = open_table(table)
+    before = source.frame.clone()
+    try:
+        release = anonymize(source.frame, policy)
+    except Infeasible:
+        return False
+    assert source.frame.equals(before), "the input was changed"
+    assert audit(release.table, policy, original=source.frame, subjects=release.subjects).holds, "the audit must hold"
+    assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
+    backwards: Any = anonymize(source.frame.reverse(), policy).table
+    assert release.table.equals(backwards), "the order of the records must not matter"
+    claimed = policy.loss.measure(decide(source.frame, policy).outcome()).total
+    assert abs(claimed - release.loss) < 1e-9, f"the search claims a loss of {claimed}, the audit {release.loss}"
+    return True

@@ -1,0 +1,181 @@
+"""Broken parts, planted on purpose: each must be caught, and nothing may be left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal import auditing, release
+from shoal.algorithms.mondrian import Mondrian
+from shoal.auditing.hygiene import bytes_faults
+from shoal.errors import AuditFailed
+from shoal.models.k_anonymity import KAnonymity
+from shoal.recodings.local import Local
+from shoal.tables import write
+
+
+@pytest.fixture
+def case() -> tuple[pl.DataFrame, shoal.Policy]:
+    table = shoal.datasets.adult(part="test").head(500).with_columns(name=pl.int_range(500).cast(pl.String) + " Doe")
+    policy = shoal.Policy(
+        identifiers=["name"],
+        quasi_identifiers={"age": {}, "education": {}, "hours-per-week": {}},
+        sensitive=["occupation"],
+        others="drop",
+        models=[{"name": "k-anonymity", "k": 5}, {"name": "distinct-l-diversity", "on": "occupation", "l": 2}],
+    )
+    return table, policy
+
+
+def refused(table: pl.DataFrame, policy: shoal.Policy, folder: Path) -> str:
+    with pytest.raises(AuditFailed) as caught:
+        shoal.anonymize(table, policy).write(folder / "out")
+    assert [p for p in folder.rglob("*") if p.is_file()] == []
+    return str(caught.value)
+
+
+def test_the_honest_case_passes(case: tuple[pl.DataFrame, shoal.Policy], tmp_path: Path) -> None:
+    shoal.anonymize(*case).write(tmp_path / "out")
+    assert len(list((tmp_path / "out").iterdir())) == 4
+
+
+def test_a_search_that_leaks_one_record(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Mondrian.search
+
+    def leaky(self: Mondrian, problem: Any) -> Local:
+        found = honest(self, problem)
+        members = found.members.copy()
+        members[np.argmax(problem.frequencies.cell_counts == 1)] = found.count  # one record in a class of its own
+        return Local(members)
+
+    monkeypatch.setattr(Mondrian, "search", leaky)
+    assert "k-anonymity does not hold" in refused(*case, tmp_path)
+
+
+def test_a_search_that_forgets_a_model(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a class with one occupation, and a search that never looks at occupations
+    table, policy = case
+    monkeypatch.setattr(
+        "shoal.models.distinct_l_diversity.DistinctLDiversity.holds",
+        lambda self, classes, sensitive: np.ones(classes.count, bool),
+    )
+    same = table.with_columns(
+        pl.when(pl.col("age") < 30).then(pl.lit("Sales")).otherwise(pl.col("occupation")).alias("occupation")
+    )
+    assert "distinct-l-diversity does not hold" in refused(same, policy, tmp_path)
+
+
+def test_a_model_that_always_says_yes(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KAnonymity, "holds", lambda self, classes, sensitive: np.ones(classes.count, bool))
+    monkeypatch.setattr(KAnonymity, "least_records", property(lambda self: 1))
+    assert "k-anonymity does not hold" in refused(*case, tmp_path)
+
+
+def test_a_recoding_that_keeps_a_raw_value(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = release.to_bytes
+
+    def keeps(frame: pl.DataFrame, kind: str) -> bytes:
+        raw = frame.with_columns(age=pl.Series(["17", *frame["age"].to_list()[1:]]))
+        return honest(raw, kind)
+
+    monkeypatch.setattr(release, "to_bytes", keeps)
+    assert "k-anonymity does not hold" in refused(*case, tmp_path)
+
+
+def test_a_recoding_that_invents_a_value(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "shoal.recodings.forms._range_text", lambda levels, low, high: "about forty" if low != high else "40"
+    )
+    assert "no value, label, range or set" in refused(*case, tmp_path)
+
+
+def test_a_file_with_an_index(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = release.to_bytes
+    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    assert "index: a column without a role is published" in refused(*case, tmp_path)
+
+
+def test_an_index_among_kept_columns(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, policy = case
+    honest = release.to_bytes
+    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    assert "original does not have" in refused(table.drop("fnlwgt"), policy.replace(others="keep"), tmp_path)
+
+
+def test_a_file_that_holds_an_identifier(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, policy = case
+    honest = release.to_bytes
+    leaking = str(table["name"][7]).encode()
+
+    def with_comment(frame: pl.DataFrame, kind: str) -> bytes:
+        first, newline, rest = honest(frame, kind).partition(b"\n")
+        return first + newline + rest.replace(b"Sales", leaking, 1)
+
+    monkeypatch.setattr(release, "to_bytes", with_comment)
+    assert "raw values that are not published" in refused(table, policy, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "excel", "jsonl", "csv"])
+def test_raw_values_in_the_bytes_are_found(case: Any, kind: str) -> None:
+    table, policy = case
+    made = shoal.anonymize(table, policy)
+    data = write.to_bytes(made.frame, kind)
+    assert bytes_faults(data, kind, made.frame, table, policy) == []
+    if kind != "excel":
+        leaked = data + b"123 Doe"
+        assert bytes_faults(leaked, kind, made.frame, table, policy) != []
+
+
+def test_unused_categories_in_a_file_are_found(case: Any) -> None:
+    table, policy = case
+    made = shoal.anonymize(table, policy)
+    hidden = made.frame.with_columns(
+        pl.col("occupation").cast(pl.Enum([*made.frame["occupation"].drop_nulls().unique(), *table["name"].tail(3)]))
+    )
+    data = write.to_bytes(hidden, "feather")
+    assert bytes_faults(data, "feather", made.frame, table, policy) != []
+
+
+def test_the_original_order_is_found(case: Any) -> None:
+    table, policy = case
+    published = table.select(
+        pl.lit("*").alias("age"), pl.lit("*").alias("education"), pl.lit("*").alias("hours-per-week"), "occupation"
+    )
+    audit = shoal.audit(published, policy.replace(max_suppressed=1.0), original=table)
+    assert "the records stand in their original order" in [fault.what for fault in audit.faults]
+
+
+def test_a_search_that_suppresses_too_much(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, policy = case
+    honest = Mondrian.search
+
+    def lazy(self: Mondrian, problem: Any) -> Local:
+        found = honest(self, problem)
+        return Local(np.where(found.members < 10, -1, found.members - 10))
+
+    monkeypatch.setattr(Mondrian, "search", lazy)
+    with pytest.raises(shoal.Infeasible):
+        shoal.anonymize(table, policy)
+
+
+def test_a_claim_that_the_audit_does_not_find(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KAnonymity, "measure", lambda self, classes, sensitive: 99)
+    with pytest.raises(AuditFailed, match="the search claims 99"):
+        shoal.anonymize(*case)
+
+
+def test_a_lying_audit_file_does_not_help(case: Any, tmp_path: Path) -> None:
+    made = shoal.anonymize(*case)
+    files = made.write(tmp_path)
+    claimed = json.loads(files["audit"].read_text())
+    tampered = pl.read_csv(files["release"], infer_schema=False).with_columns(
+        pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("17")).otherwise(pl.col("age")).alias("age")
+    )
+    assert claimed["holds"]
+    assert not auditing.audit(tampered, made.policy).holds
