@@ -96,5 +96,5 @@ def _no_node(problem: Problem) -> Infeasible:
     fixed = [column.name for column in problem.columns if column.max_level == 0]
     reason = f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
     if fixed:
-        reason += f"; without a hierarchy {', '.join(fixed)} can only be published as they are"
+        reason += f"; columns without a hierarchy can only be published as they are ({', '.join(fixed)})"
     return Infeasible(reason, blocking=fixed)

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import polars as pl
 
-from shoal import notation
 from shoal.errors import TableError
 from shoal.policy import Policy
 from shoal.tables.columns import plain
@@ -488,7 +487,7 @@ def scalar(text: str) -> str:
     zip code "no" "a: b" "two\\x0alines"
     """
     simple = re.fullmatch(r"[A-Za-z_](?:[\w.-]| (?=[\w.-]))*", text)
-    if simple and text.isprintable() and text.lower() not in _TAKEN and notation.load(text) == text:
+    if simple and text.isprintable() and text.lower() not in _TAKEN:
         return text
     return '"' + "".join(_escaped(character) for character in text) + '"'
 

@@ -1,0 +1,108 @@
+"""A policy that cannot be met: what blocks, what is attainable, and changes that really work."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import Infeasible
+from shoal.policy import Policy
+
+TABLE = pl.DataFrame(
+    {
+        "age": [21, 24, 25, 26, 26, 32, 32, 36, 36, 38],
+        "sex": ["m", "m", "m", "f", "f", "f", "f", "m", "m", "m"],
+        "zip": ["a", "a", "b", "b", "b", "c", "c", "c", "d", "d"],
+        "illness": ["flu", "cold"] * 5,
+    }
+)
+
+
+def policy(**changes: Any) -> Policy:
+    base: dict[str, Any] = {
+        "quasi_identifiers": {"age": {}, "sex": "suppress", "zip": "suppress"},
+        "sensitive": ["illness"],
+        "models": [{"name": "k-anonymity", "k": 3}],
+        "algorithm": "exhaustive",
+        "others": "drop",
+    }
+    return Policy(**{**base, **changes})
+
+
+L3 = {"name": "distinct-l-diversity", "on": "illness", "l": 3}
+CASES = {
+    "a column without a hierarchy": policy(),
+    "more values than there are": policy(algorithm="mondrian", models=[{"name": "k-anonymity", "k": 2}, L3]),
+    "more values, full-domain": policy(models=[{"name": "k-anonymity", "k": 2}, L3]),
+    "k above the number of records": policy(algorithm="mondrian", models=[{"name": "k-anonymity", "k": 11}]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_at_least_two_relaxations_and_each_works(case: str) -> None:
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, CASES[case])
+    error = caught.value
+    assert len(error.relaxations) >= 2
+    for relaxation in error.relaxations:
+        assert shoal.anonymize(TABLE, relaxation.policy).audit.holds, relaxation.text
+    losses = [relaxation.loss for relaxation in error.relaxations]
+    assert losses == sorted(losses)
+
+
+def test_the_blocking_column_and_the_best_k_are_named() -> None:
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, policy())
+    assert caught.value.blocking == ("age",)
+    assert caught.value.attainable == {"k-anonymity": 1}
+    assert "columns without a hierarchy can only be published as they are (age)" in str(caught.value)
+    texts = [relaxation.text for relaxation in caught.value.relaxations]
+    assert "give age the hierarchy suppress" in texts
+    assert "do not publish age" in texts
+
+
+def test_the_best_attainable_k_is_the_best() -> None:
+    wide = policy(quasi_identifiers={"sex": {}}, models=[{"name": "k-anonymity", "k": 5}])
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, wide)
+    assert caught.value.attainable == {"k-anonymity": 4}
+    best = next(r for r in caught.value.relaxations if "k-anonymity 4" in r.text)
+    assert shoal.anonymize(TABLE, best.policy).attained == {"k-anonymity": 4}
+
+
+def test_the_least_suppression_is_the_least() -> None:
+    wide = policy(quasi_identifiers={"sex": {}}, models=[{"name": "k-anonymity", "k": 5}])
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, wide)
+    allow = next(r for r in caught.value.relaxations if r.text.startswith("allow"))
+    assert allow.policy.max_suppressed == 0.4  # the four women
+    less = wide.replace(max_suppressed=0.399)
+    with pytest.raises(Infeasible):
+        shoal.anonymize(TABLE, less)
+
+
+def test_barred_records_are_explained() -> None:
+    table = TABLE.with_columns(zip=pl.Series(["a", None] * 5))
+    spec = {"age": {}, "zip": {"missing": "suppress"}}
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(table, policy(quasi_identifiers=spec, algorithm="mondrian"))
+    assert "5 records must be suppressed for their missing values" in str(caught.value)
+    texts = [relaxation.text for relaxation in caught.value.relaxations]
+    assert "treat missing values of zip as a value of their own" in texts
+
+
+def test_a_table_without_records() -> None:
+    with pytest.raises(Infeasible, match="no records"):
+        shoal.anonymize(TABLE.head(0), policy(algorithm="mondrian"))
+
+
+def test_the_error_survives_pickling() -> None:
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, policy())
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.blocking == ("age",)
