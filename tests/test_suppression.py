@@ -24,7 +24,9 @@ POLICY = Policy(
 
 def test_one_starred_record_would_be_its_owners_illness() -> None:
     """The attack: everyone knows the one old person; a single starred record tells the illness."""
-    naive = TABLE.with_columns(age=pl.when(pl.col("age") == 90).then(pl.lit("*")).otherwise(pl.col("age").cast(pl.String)))
+    naive = TABLE.with_columns(
+        age=pl.when(pl.col("age") == 90).then(pl.lit("*")).otherwise(pl.col("age").cast(pl.String))
+    )
     found = naive.filter(pl.col("age") == "*")["illness"].to_list()
     assert found == ["leprosy"]  # found
     assert not shoal.audit(naive, POLICY, original=TABLE).holds  # and the audit sees it

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.reporting import report
-    from shoal.tables import read, suggest
+    from shoal.tables import read
+    from shoal.tables.suggest import suggest
 
 __version__ = "0.1.0"
 

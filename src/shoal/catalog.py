@@ -171,7 +171,8 @@ class OneOf:
 
 def entry_schema(family: str, name: str, tag: str) -> dict[str, Any]:
     """Return the JSON Schema of one entry, with its name under ``tag``."""
-    schema = find(family, name).model_json_schema()
+    entry = find(family, name)
+    schema = {**entry.model_json_schema(), "description": entry.summary()}
     schema["properties"] = {tag: {"const": name}, **schema.get("properties", {})}
     schema["required"] = [tag, *schema.get("required", [])]
     return schema

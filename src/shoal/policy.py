@@ -260,7 +260,7 @@ class Policy(Frozen):
         """Return the JSON Schema of the YAML file, for editors."""
         schema = cls.model_json_schema()
         schema["$schema"] = GenerateJsonSchema.schema_dialect
-        schema["title"] = "shoal policy"
+        schema |= {"title": "shoal policy", "description": "What is promised about a release, and how it is kept."}
         names_list = {"type": "array", "items": {"type": "string"}}
         for role in ("quasi_identifiers", "sensitive"):
             mapping = {key: value for key, value in schema["properties"][role].items() if key != "description"}

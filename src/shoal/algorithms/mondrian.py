@@ -62,7 +62,7 @@ def _strict(problem: Problem) -> Local:
     region = np.zeros(len(frequencies.tuples), np.int64)
     order = np.arange(len(frequencies.tuples), dtype=np.int64)
     starts = np.array([0, len(order)], np.int64)
-    tried = np.zeros(1, np.uint64)
+    tried = np.zeros((1, len(codes)), bool)
     final = 0
     while len(starts) > 1:
         count = len(starts) - 1
@@ -83,7 +83,7 @@ def _strict(problem: Problem) -> Local:
         right = codes[chosen[active], order] > places[active]
         cut = _accepted(problem, order, active, right, chosen >= 0)
         refused = (chosen >= 0) & ~cut
-        tried[refused] |= np.uint64(1) << chosen[refused].astype(np.uint64)
+        tried[refused, chosen[refused]] = True
         done = chosen < 0
         region[order[done[active]]] = final + (np.cumsum(done) - 1)[active[done[active]]]
         final += int(done.sum())
@@ -106,8 +106,8 @@ def _accepted(problem: Problem, order: Ints, active: Ints, right: Bools, propose
 
 
 def _next_round(
-    order: Ints, active: Ints, right: Bools, cut: Bools, done: Bools, tried: npt.NDArray[np.uint64]
-) -> tuple[Ints, Ints, npt.NDArray[np.uint64]]:
+    order: Ints, active: Ints, right: Bools, cut: Bools, done: Bools, tried: Bools
+) -> tuple[Ints, Ints, Bools]:
     """Split the regions that were cut, keep those that were refused, leave out those that are done."""
     stays = ~done[active]
     order, active, right = order[stays], active[stays], right[stays] & cut[active[stays]]
@@ -116,7 +116,7 @@ def _next_round(
     order, key = order[rank], key[rank]
     starts = np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])), len(key)) if len(key) else np.zeros(1)
     heads = key[starts[:-1].astype(np.int64)] // 2
-    return order, starts.astype(np.int64), np.where(cut[heads], np.uint64(0), tried[heads])
+    return order, starts.astype(np.int64), tried[heads] & ~cut[heads, None]
 
 
 @dataclass(frozen=True)

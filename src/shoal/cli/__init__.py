@@ -18,6 +18,9 @@ def run() -> None:
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        complain(ShoalError("the operating system refused", got=str(error)), as_json="--json" in sys.argv[1:])
+        sys.exit(1)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)

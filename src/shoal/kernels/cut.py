@@ -9,7 +9,7 @@ LABELS, RANGES, SETS = 0, 1, 2
 """How a column is published, which decides what a region's width is and where it may be cut."""
 
 _SIGNATURE = (
-    "void(i4[:,::1],i8[::1],i8[::1],i8[::1],u8[::1],"
+    "void(i4[:,::1],i8[::1],i8[::1],i8[::1],b1[:,::1],"
     "i8[::1],i8[::1],i4[::1],f8[::1],i8[::1],f8[::1],f8[::1],i8,i4[::1],i4[::1])"
 )
 
@@ -20,7 +20,7 @@ def propose_cuts(
     counts,  # [tuple]: records
     order,  # tuples, region after region
     starts,  # [region + 1]: where each region starts in order
-    tried,  # [region]: bit per column that was tried and refused
+    tried,  # [region, column]: whether a cut there was tried and refused
     forms,  # [column]: LABELS, RANGES or SETS
     offsets,  # [column + 1]: where each column's codes start in joins and points
     joins,  # [code]: lowest level at which this code and the next share a label
@@ -62,7 +62,7 @@ def propose_cuts(
                 hi = max(hi, c)
             low[j], high[j], top[j] = lo, hi, 0
             width[j] = -1.0
-            if lo == hi or (tried[r] >> np.uint64(j)) & np.uint64(1):
+            if lo == hi or tried[r, j]:
                 continue
             size = offsets[j + 1] - offsets[j]
             if forms[j] == LABELS:

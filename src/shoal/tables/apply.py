@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -13,12 +15,17 @@ from shoal.tables.encode import Encoded
 
 Ints = npt.NDArray[np.int64]
 
+_INDEX = re.compile(r"__index_level_\d+__")
+
 
 def published_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
-    """Return the columns that a release of this table has, in the table's order."""
+    """Return the columns that a release of this table has, in the table's order.
+
+    The row index that pandas wrote into a file is not one of them, unless the policy names it.
+    """
     shown = {*policy.quasi_identifiers, *policy.sensitive}
     if policy.others == "keep":
-        shown |= set(frame.columns) - set(policy.hidden)
+        shown |= {name for name in frame.columns if not _INDEX.fullmatch(name)} - set(policy.hidden)
     return [name for name in frame.columns if name in shown]
 
 
@@ -40,16 +47,16 @@ def apply(
     rank = _rank_of_class(publication)
     table = kept[inside].with_columns(pl.Series("class", rank[members[inside]]))
     if policy.subject is not None:
-        table = table.with_columns(frame[policy.subject][inside].alias("subject"))
+        table = table.with_columns(plain(frame[policy.subject])[inside].alias("subject"))
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
     classes = by_rank[table["class"].to_numpy()]
     shown = {
-        name: pl.Series(name, list(column.texts), dtype=pl.String).gather(pl.Series(column.ids[classes]))
+        name: pl.Series(column.texts, dtype=pl.String).gather(pl.Series(column.ids[classes]))
         for name, column in zip(policy.quasi_identifiers, publication.columns, strict=True)
     }
-    published = pl.DataFrame([shown[name] if name in shown else table[others[name]].alias(name) for name in names])
+    published = pl.DataFrame({name: shown[name] if name in shown else table[others[name]] for name in names})
     return published, None if policy.subject is None else table["subject"]
 
 

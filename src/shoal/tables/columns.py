@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -16,12 +14,13 @@ Ints = npt.NDArray[np.int64]
 
 
 def plain(column: pl.Series) -> pl.Series:
-    """Return a column of a plain type: no categories, no NaN, no empty text, no time zone.
+    """Return a column of a plain type: no categories, no NaN, no negative zero, no empty text, no time zone.
 
     An empty text is a missing value: most files cannot tell them apart, and a release must mean the same in
-    each format.
+    each format. Moments with a time zone are given in UTC. Numbers that 64 bits cannot hold exactly are texts.
+    The result has a name of our own: polars reads ``^…$`` in a column's name as a pattern.
     """
-    kind = column.dtype
+    kind, name, column = column.dtype, column.name, column.alias("values")
     if isinstance(kind, (pl.Categorical, pl.Enum)):
         column = column.cast(pl.String)
     if kind == pl.Null:
@@ -29,31 +28,28 @@ def plain(column: pl.Series) -> pl.Series:
     if column.dtype == pl.String:
         return column.replace("", None)
     if kind.is_float():
-        return column.fill_nan(None).cast(pl.Float64)
+        # by way of texts: 0.1 in 32 bits is 0.1, not 0.10000000149011612
+        exact = column if kind == pl.Float64 else column.cast(pl.String).cast(pl.Float64)
+        return exact.fill_nan(None).set(exact == 0.0, 0.0)
     if kind.is_decimal():
-        return column.cast(pl.Float64)
+        return _exact(column, pl.Float64 if kind.scale else pl.Int64)  # type: ignore[attr-defined]
     if kind.is_integer():
-        return (
-            column.cast(pl.Int64, strict=False) if kind == pl.UInt64 and _too_large(column) else column.cast(pl.Int64)
-        )
+        return _exact(column, pl.Int64)
     if isinstance(kind, pl.Datetime):
-        return (
-            column.cast(pl.Datetime("us"))
-            if kind.time_zone is None
-            else column.dt.convert_time_zone("UTC").dt.replace_time_zone(None).cast(pl.Datetime("us"))
-        )
+        moments = column if kind.time_zone is None else column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return moments.cast(pl.Datetime("us"))
     if kind in (pl.Boolean, pl.Date):
         return column
     if kind in (pl.Time, pl.Duration):
         return column.cast(pl.String) if kind == pl.Time else column.dt.total_microseconds()
-    raise TableError(
-        "values of this type cannot be published", where=column.name, got=str(kind), hint="drop the column"
-    )
+    raise TableError("values of this type cannot be published", where=name, got=str(kind), hint="drop the column")
 
 
-def _too_large(column: pl.Series) -> bool:
-    highest: Any = column.max()
-    return highest is not None and highest > 2**63 - 1
+def _exact(column: pl.Series, kind: type[pl.Int64 | pl.Float64]) -> pl.Series:
+    """Return numbers in another type, or as texts where that type cannot hold each of them."""
+    numbers = column.cast(kind, strict=False)
+    same = numbers.cast(column.dtype, strict=False).eq_missing(column).all()
+    return numbers if same else column.cast(pl.String)
 
 
 def kind_of(column: pl.Series) -> Kind:
@@ -77,13 +73,24 @@ def domain_of(
     kind = kind_of(column)
     values = column.drop_nulls().unique()
     if declared:
-        more = pl.Series(values.name, list(declared), dtype=pl.String).cast(column.dtype, strict=False)
-        values = pl.concat([values, more.drop_nulls()]).unique()
+        more = _parsed(pl.Series(declared, dtype=pl.String), column.dtype)
+        values = pl.concat([values, more.drop_nulls().alias(values.name)]).unique()
     values = values.sort()
     texts = tuple(values.cast(pl.String).to_list())
     if kind == "text":
         return Domain(kind, np.array(texts, dtype=object), texts, limits)
     return Domain(kind, values.to_physical().to_numpy(), texts, limits)
+
+
+def _parsed(texts: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Return texts as values of a plain type; those that are none are missing."""
+    if kind == pl.Date:
+        return texts.str.to_date("%Y-%m-%d", strict=False)
+    if isinstance(kind, pl.Datetime):
+        return texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="us")
+    if kind == pl.Boolean:
+        return texts.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    return texts.cast(kind, strict=False)
 
 
 def codes_of(column: pl.Series, domain: Domain) -> Ints:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import MissingExtra, TableError, examples, nearest
+from shoal.errors import MissingExtra, ShoalError, TableError, examples, nearest
 
 FORMATS = {
     ".csv": "csv",
@@ -70,9 +72,11 @@ def read_file(
         if kind == "feather":
             return pl.read_ipc(path.read_bytes())
         if kind == "jsonl":
-            return pl.read_ndjson(path, infer_schema_length=None)
+            return _read_jsonl(path.read_bytes(), types)
         return _read_excel(path, sheet)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except ShoalError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:  # each reader has errors of its own
         reason = " ".join(str(error).split())[:200]
         raise TableError(f"cannot be read as {kind}", where=str(path), got=reason) from None
 
@@ -90,8 +94,26 @@ def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
     except ImportError:
         raise MissingExtra.of("fastexcel", "excel", "reading Excel files") from None
     options: dict[str, Any] = {"sheet_name": sheet} if sheet else {"sheet_id": 1}
-    sheet_frame: pl.DataFrame = pl.read_excel(path, **options)
-    return sheet_frame
+    # types are inferred from all rows: a text below many numbers would be lost otherwise
+    frame: pl.DataFrame = pl.read_excel(path, infer_schema_length=None, **options)
+    _check_excel_header(path, frame)
+    return frame
+
+
+def _check_excel_header(path: Path, frame: pl.DataFrame) -> None:
+    """Refuse names that the reader had to make up."""
+    unnamed = [name for name in frame.columns if name.startswith("__UNNAMED__")]
+    if unnamed:
+        number = int(unnamed[0].removeprefix("__UNNAMED__")) + 1
+        raise TableError("a column has no name", where=str(path), got=f"column {number}")
+
+
+def _read_jsonl(data: bytes, types: bool) -> pl.DataFrame:
+    frame = pl.read_ndjson(data.removeprefix(b"\xef\xbb\xbf"), infer_schema_length=None)
+    if not types:
+        return frame
+    # JSON has no dates: a column in which each text is one is a column of dates
+    return pl.DataFrame({name: dated(frame[name]) for name in frame.columns})
 
 
 def read_csv(
@@ -107,20 +129,12 @@ def read_csv(
     text = _decoded(data, where, encoding)
     quote = quote or _quote(text)
     delimiter = delimiter or _delimiter(text, quote)
-    if len(delimiter) != 1 or len(quote) != 1:
-        raise TableError("delimiter and quote must be one character", where=where, got=f"{delimiter!r}, {quote!r}")
-    header = _check_rows(text, where, delimiter, quote)
-    frame = pl.read_csv(
-        io.BytesIO(text.encode("utf-8")),
-        separator=delimiter,
-        quote_char=quote,
-        has_header=True,
-        infer_schema=False,
-    )
-    frame.columns = header
+    _check_marks(where, delimiter, quote)
+    quoted = quote in text or not delimiter.isascii()
+    frame = (_quoted_rows if quoted else _plain_lines)(text, where, delimiter, quote)
     if not types:
         return frame
-    return pl.DataFrame([typed(frame[name]) for name in frame.columns])
+    return pl.DataFrame({name: typed(frame[name]) for name in frame.columns})
 
 
 def _decoded(data: bytes, where: str, encoding: str | None) -> str:
@@ -131,12 +145,12 @@ def _decoded(data: bytes, where: str, encoding: str | None) -> str:
     for name in tries:
         try:
             text = data.decode(name)
-        except LookupError:
+        except UnicodeError:
+            continue
+        except (LookupError, ValueError):
             raise TableError(
                 "no such encoding", where=where, got=repr(name), hint="for example utf-8, latin-1"
             ) from None
-        except UnicodeDecodeError:
-            continue
         if "\x00" not in text:
             return text.lstrip("\ufeff")
     raise TableError(
@@ -170,10 +184,62 @@ def _delimiter(text: str, quote: str) -> str:
     return best
 
 
-def _check_rows(text: str, where: str, delimiter: str, quote: str) -> list[str]:
-    """Return the header after checking names and the number of cells of each row."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
-    header = next(rows, [])
+def _check_marks(where: str, delimiter: str, quote: str) -> None:
+    got = f"{delimiter!r}, {quote!r}"
+    if len(delimiter) != 1 or len(quote) != 1:
+        raise TableError("delimiter and quote must be one character", where=where, got=got)
+    if delimiter == quote or {delimiter, quote} & set("\r\n\0"):
+        raise TableError("delimiter and quote must differ, and not end lines", where=where, got=got)
+
+
+def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
+    """Read text without quoted cells: a line is a row, and counting delimiters is enough to check it."""
+    lines = pl.Series("lines", text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    header = _checked_header(lines[0].split(delimiter), where)
+    counts = lines.str.count_matches(delimiter, literal=True) + 1
+    bad = ((counts != len(header)) & (lines != "")).arg_true()
+    if len(bad):
+        _ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), len(header))
+    rows = lines[1:].filter(lines[1:] != "")
+    if not len(rows):
+        return pl.DataFrame(dict.fromkeys(header, ()), schema_overrides=dict.fromkeys(header, pl.String))
+    frame = pl.read_csv(
+        io.BytesIO("\n".join(rows).encode("utf-8")),
+        separator=delimiter,
+        quote_char=None,
+        has_header=False,
+        infer_schema=False,
+    )
+    frame.columns = header
+    return frame
+
+
+def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
+    """Read text with quoted cells, which may hold delimiters and ends of lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
+    blocks = []
+    try:
+        header = _checked_header(next(reader, []), where)
+        rows = _wide_rows(reader, where, len(header))
+        while block := list(islice(rows, 50_000)):
+            blocks.append([pl.Series(cells, dtype=pl.String) for cells in zip(*block, strict=True)])
+    except csv.Error as error:
+        raise TableError(
+            f"line {reader.line_num} is not well quoted", where=where, got=str(error), hint="is a quote not closed?"
+        ) from None
+    columns = [pl.concat(parts) for parts in zip(*blocks, strict=True)] or [pl.Series(dtype=pl.String)] * len(header)
+    return pl.DataFrame(dict(zip(header, columns, strict=True)))
+
+
+def _wide_rows(reader: Any, where: str, width: int) -> Iterator[list[str]]:
+    for row in reader:
+        if row and len(row) != width:
+            _ragged(where, reader.line_num, len(row), width)
+        if row:
+            yield row
+
+
+def _checked_header(header: list[str], where: str) -> list[str]:
     if not header or header == [""]:
         raise TableError("the first line names no columns", where=where)
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -181,22 +247,7 @@ def _check_rows(text: str, where: str, delimiter: str, quote: str) -> list[str]:
         raise TableError("column names occur twice", where=where, got=examples(twice), hint="rename them")
     if "" in header:
         raise TableError("a column has no name", where=where, got=f"column {header.index('') + 1} of {header}")
-    _check_widths(text, rows, where, delimiter, quote, len(header))
     return header
-
-
-def _check_widths(text: str, rows: Any, where: str, delimiter: str, quote: str, width: int) -> None:
-    if quote not in text:
-        # no quoted cells: a line is a row, and counting delimiters is enough
-        lines = pl.Series(text.split("\n")).str.strip_chars_end("\r")
-        counts = lines.str.count_matches(delimiter, literal=True) + 1
-        bad = ((counts != width) & (lines != "")).arg_true()
-        if len(bad):
-            _ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), width)
-        return
-    for row in rows:
-        if row and len(row) != width:
-            _ragged(where, rows.line_num, len(row), width)
 
 
 def _ragged(where: str, line: int, cells: int, width: int) -> None:
@@ -207,35 +258,50 @@ def _ragged(where: str, line: int, cells: int, width: int) -> None:
     )
 
 
-_INTEGER = r"^-?(?:0|[1-9][0-9]{0,17})$"
+_INTEGER = r"^-?(?:0|[1-9][0-9]*)$"
 _FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_DATETIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
+_LONG = r"^-?[0-9]{16,}$"
+_DATE = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"
+_DATETIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
 
 
 def typed(column: pl.Series) -> pl.Series:
     """Return a text column as numbers, dates or truth values where every cell is written as one.
 
-    ``02138`` stays a text: a leading zero means a code, not a number.
+    ``02138`` stays a text: a leading zero means a code, not a number. So does a number that 64 bits cannot hold.
 
     Examples
     --------
     >>> [str(typed(pl.Series(v)).dtype) for v in (["1", "20"], ["02138"], ["1.5", None], ["1995-01-31"])]
     ['Int64', 'String', 'Float64', 'Date']
     """
-    column = column.replace("", None)
+    column = column.alias("values").replace("", None)  # polars reads "^…$" in a name as a pattern
     values = column.drop_nulls().unique()
     if not len(values):
         return column
     if values.str.contains(_INTEGER).all():
-        return column.cast(pl.Int64)
-    if values.str.contains(_FLOAT).all():
-        number = column.cast(pl.Float64, strict=False)
-        return number if number.null_count() == column.null_count() else column
+        return _if_whole(column.cast(pl.Int64, strict=False), column)
+    if values.str.contains(_FLOAT).all() and not values.str.contains(_LONG).any():
+        numbers = column.cast(pl.Float64, strict=False)
+        return column if numbers.is_infinite().any() else _if_whole(numbers, column)
     if set(values.str.to_lowercase()) <= {"true", "false"}:
         return column.str.to_lowercase() == "true"
-    for pattern, kind in ((_DATE, pl.Date), (_DATETIME, pl.Datetime("us"))):
-        if values.str.contains(pattern).all():
-            parsed = column.str.replace("T", " ").str.strptime(kind, strict=False)
-            return parsed if parsed.null_count() == column.null_count() else column
+    return dated(column)
+
+
+def dated(column: pl.Series) -> pl.Series:
+    """Return a text column as dates, or dates with times, where every cell is written as one."""
+    column = column.alias("values")
+    values = column.drop_nulls()
+    if column.dtype != pl.String or not len(values):
+        return column
+    if values.str.contains(_DATE).all():
+        return _if_whole(column.str.to_date("%Y-%m-%d", strict=False), column)
+    if values.str.contains(_DATETIME).all():
+        moments = column.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="us")
+        return _if_whole(moments, column)
     return column
+
+
+def _if_whole(parsed: pl.Series, column: pl.Series) -> pl.Series:
+    return parsed if parsed.null_count() == column.null_count() else column

@@ -1,0 +1,188 @@
+"""Every entry of the catalog passes the checks of shoal.testing, and everything public is told."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal import catalog, testing
+from shoal.algorithms.base import Algorithm
+from shoal.domains import Domain
+from shoal.errors import PolicyError
+from shoal.policy import Policy
+from shoal.utility.base import Metric, Outcome
+
+from ..strategies import tables_and_policies
+
+ROOT = Path(__file__).parents[2]
+ENTRIES = [(family, name) for family in catalog.FAMILIES for name in catalog.names(family)]
+ALGORITHMS = [
+    *(pytest.param(catalog.find("algorithms", name)(), id=name) for name in catalog.names("algorithms")),
+    pytest.param(catalog.find("algorithms", "mondrian")(cuts="relaxed"), id="mondrian relaxed"),
+]
+MODELS = {
+    "k-anonymity": [{"k": 2}, {"k": 3}, {"k": 7}],
+    "distinct-l-diversity": [{"on": "illness", "l": 2}, {"on": "illness", "l": 3}],
+}
+DAYS = np.array([9131, 9132, 9161, 9162, 12477])
+HIERARCHIES: list[tuple[str, dict[str, Any], Domain]] = [
+    ("suppress", {}, Domain.of("text", ["a", "b", "c"])),
+    ("suppress", {}, Domain.of("integer", [1])),
+    ("mask", {"keep": [3, 1]}, Domain.of("text", ["12345", "12399", "13", "2", "99999"])),
+    ("mask", {"keep": [2], "side": "suffix"}, Domain.of("text", ["1a", "2a", "31b"])),
+    ("intervals", {"widths": [5, 10, 20]}, Domain.of("integer", list(range(-12, 60, 7)))),
+    ("intervals", {"widths": [0.1, 0.5], "origin": 0.05}, Domain.of("float", [-0.35, 0.1, 0.15, 0.3, 7.0])),
+    ("intervals", {"breaks": [[0, 18, 65, 120], [0, 65, 120]]}, Domain.of("integer", [0, 17, 18, 64, 65, 120])),
+    ("dates", {}, Domain("date", DAYS, tuple(str(np.datetime64(int(d), "D")) for d in DAYS))),
+    ("tree", {"nodes": {"*": {"x": ["a", "b"], "y": {"z": ["c"]}}}}, Domain.of("text", ["a", "b", "c"])),
+    ("tree", {"rows": [["a", "x", "*"], ["b", "y", "*"]]}, Domain.of("text", ["a", "b"])),
+]
+
+
+@pytest.mark.parametrize(("family", "name"), ENTRIES)
+def test_entries_are_named_after_their_file_and_explain_themselves(family: str, name: str) -> None:
+    entry = catalog.find(family, name)
+    testing.check_entry(entry)
+    assert getattr(importlib.import_module(f"shoal.{family}"), entry.__name__) is entry
+
+
+@pytest.mark.parametrize("family", catalog.FAMILIES)
+def test_names_for_editors_are_those_of_the_folder(family: str) -> None:
+    package = importlib.import_module(f"shoal.{family}")
+    missing = {catalog.find(family, name).__name__ for name in catalog.names(family)} - set(package.__all__)
+    assert not missing, f"shoal/{family}/__init__.py must name {missing}"
+
+
+@pytest.mark.parametrize(("family", "name"), ENTRIES)
+def test_entries_are_told_in_the_readme_table(family: str, name: str) -> None:
+    assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("family", "name"), [e for e in ENTRIES if e[0] in ("models", "algorithms")])
+def test_promises_and_searches_say_why_they_are_safe(family: str, name: str) -> None:
+    text = catalog.find(family, name).__doc__ or ""
+    assert "Why it is safe" in text
+    assert "References" in text
+
+
+def test_every_hierarchy_is_tried() -> None:
+    assert {name for name, _, _ in HIERARCHIES} == set(catalog.names("hierarchies"))
+
+
+@pytest.mark.parametrize(("name", "parameters", "domain"), HIERARCHIES)
+def test_hierarchies(name: str, parameters: dict[str, Any], domain: Domain) -> None:
+    testing.check_hierarchy(catalog.find("hierarchies", name)(**parameters), domain)  # type: ignore[arg-type]
+
+
+def test_every_model_is_tried() -> None:
+    assert set(MODELS) == set(catalog.names("models"))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name: str, data: st.DataObject) -> None:
+    row = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
+    values = data.draw(st.lists(row, min_size=1, max_size=6))
+    parameters = data.draw(st.sampled_from(MODELS[name]))
+    model = catalog.find("models", name)(**parameters)
+    testing.check_model(model, [sum(row) for row in values], values)  # type: ignore[arg-type]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("name", catalog.names("utility"))
+def test_metrics(name: str, data: st.DataObject) -> None:
+    count = data.draw(st.integers(0, 5))
+    sizes = data.draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
+    share = st.floats(0, 1)
+    rows = data.draw(st.lists(st.lists(share, min_size=2, max_size=2), min_size=count, max_size=count))
+    suppressed = data.draw(st.integers(0, 5))
+    outcome = Outcome(
+        sum(sizes) + suppressed,
+        np.array(sizes, np.int64),
+        np.array(rows, np.float64).reshape(count, 2),
+        ("a", "b"),
+        np.array([1.0, 2.0]),
+        suppressed,
+        data.draw(st.integers(0, suppressed)),
+        2,
+    )
+    testing.check_metric(cast("Metric", catalog.find("utility", name)()), outcome)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(tables_and_policies())
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms_on_random_tables(algorithm: Algorithm, case: tuple[pl.DataFrame, Policy]) -> None:
+    table, policy = case
+    raw = any("*" in column.cast(pl.String).to_list() for column in table)
+    if not raw:  # a value that is itself "*" is told apart by nobody, so losses differ
+        testing.check_algorithm(algorithm, table, policy)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", shoal.datasets.NAMES[1:])
+def test_algorithms_on_the_papers_tables(algorithm: Algorithm, name: str) -> None:
+    table, policy = shoal.datasets.load(name)
+    made = testing.check_algorithm(algorithm, table, policy)
+    assert made or algorithm.needs_hierarchies
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
+    table = shoal.datasets.adult(complete=True, part="test").head(800)
+    policy = Policy(
+        quasi_identifiers={
+            "age": {"hierarchy": "intervals", "widths": [5, 20]},
+            "sex": "suppress",
+            "race": "suppress",
+        },
+        sensitive=["occupation", "income"],
+        others="drop",
+        models=[
+            {"name": "k-anonymity", "k": 7},
+            {"name": "distinct-l-diversity", "on": "occupation", "l": 4},
+            {"name": "distinct-l-diversity", "on": "income", "l": 2},
+        ],
+        max_suppressed=0.1,
+    )
+    assert testing.check_algorithm(algorithm, table, policy)
+
+
+def test_an_unknown_name_gets_the_nearest_one() -> None:
+    with pytest.raises(PolicyError, match="did you mean 'k-anonymity'"):
+        catalog.find("models", "k-anonimity")
+
+
+def test_public_names_are_frozen() -> None:
+    assert sorted(shoal.__all__) == sorted(
+        """algorithms catalog datasets errors hierarchies models risk utility Audit AuditFailed Infeasible Misfit Policy
+        PolicyError Release ShoalError TableError anonymize audit read report suggest""".split()
+    )
+    for name in shoal.__all__:
+        assert getattr(shoal, name) is not None
+
+
+def test_the_verbs_stay_functions_after_everything_is_imported() -> None:
+    import shoal.auditing
+    import shoal.reporting
+    import shoal.tables.suggest
+
+    assert callable(shoal.audit)
+    assert callable(shoal.report)
+    assert callable(shoal.suggest)
+    assert callable(shoal.read)

@@ -1,0 +1,261 @@
+"""The command line: what a person and a script see; no traceback for a mistake, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+
+CSV = "age,zip,illness\n" + "".join(
+    f"{20 + i % 10},{1000 + i % 4},{['flu', 'cold', 'hiv'][i % 3]}\n" for i in range(60)
+)
+YAML = """\
+quasi_identifiers:
+  age: {hierarchy: intervals, widths: [5, 10]}
+  zip: {hierarchy: mask, keep: [3, 2]}
+sensitive: [illness]
+models:
+  - {name: k-anonymity, k: 5}
+"""
+
+
+def run(*arguments: object, check: int | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from shoal.cli import run; run()", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    if check is not None:
+        assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    (tmp_path / "data.csv").write_text(CSV)
+    (tmp_path / "policy.yaml").write_text(YAML)
+    return tmp_path
+
+
+def test_anonymize_writes_four_files_and_says_what_it_did(case: Path) -> None:
+    done = run("anonymize", case / "data.csv", "--policy", case / "policy.yaml", "--out", case / "out", check=0)
+    assert sorted(path.name for path in (case / "out").iterdir()) == [
+        "audit.json",
+        "manifest.json",
+        "release.csv",
+        "report.html",
+    ]
+    for words in ("every promise holds", "k-anonymity: asked 5", "suppressed", "loss", "risk", "release.csv"):
+        assert words in done.stdout, words
+    run("audit", case / "out" / "release.csv", "-p", case / "policy.yaml", "--original", case / "data.csv", check=0)
+
+
+def test_json_is_what_the_audit_file_holds(case: Path) -> None:
+    done = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--json", check=0)
+    printed = json.loads(done.stdout)
+    written = json.loads((case / "out" / "audit.json").read_text())
+    assert {key: printed[key] for key in written} == written
+
+
+def test_the_door_gives_the_same_bytes_as_python(case: Path) -> None:
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "a", check=0)
+    shoal.anonymize(case / "data.csv", shoal.Policy.read(case / "policy.yaml")).write(case / "b")
+    for name in ("release.csv", "audit.json", "report.html", "manifest.json"):
+        assert (case / "a" / name).read_bytes() == (case / "b" / name).read_bytes(), name
+
+
+def test_quiet_prints_nothing(case: Path) -> None:
+    done = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--quiet", check=0)
+    assert done.stdout == done.stderr == ""
+
+
+def test_audit_of_the_raw_table_ends_with_1(case: Path) -> None:
+    done = run("audit", case / "data.csv", "-p", case / "policy.yaml", check=1)
+    assert "k-anonymity does not hold" in done.stdout
+    assert json.loads(run("audit", case / "data.csv", "-p", case / "policy.yaml", "--json").stdout)["holds"] is False
+
+
+def test_check_and_suggest(case: Path) -> None:
+    assert "fits" in run("check", case / "data.csv", "-p", case / "policy.yaml", check=0).stdout
+    draft = run("suggest", case / "data.csv", check=0).stdout
+    (case / "draft.yaml").write_text(draft)
+    assert "k-anonymity" in draft
+    run("check", case / "data.csv", "-p", case / "draft.yaml", check=0)
+
+
+def test_lattice_json_is_the_contract(case: Path) -> None:
+    done = run("lattice", case / "data.csv", "-p", case / "policy.yaml", "--json", "-o", case / "lattice", check=0)
+    nodes = json.loads(done.stdout)["nodes"]
+    assert len(nodes) == 4 * 4
+    assert set(nodes[0]) >= {"levels", "k", "suppressed", "losses"}
+    top = next(node for node in nodes if node["levels"] == {"age": 3, "zip": 3})
+    assert (top["k"], top["suppressed"], top["losses"]["certainty-penalty"]) == (60, 0, 1.0)
+    assert pl.read_csv(case / "lattice" / "lattice.csv").height == 16
+
+
+def test_compare_puts_algorithms_side_by_side(case: Path) -> None:
+    done = run("compare", case / "data.csv", "-p", case / "policy.yaml", "--k", "2,5,99", "--json", check=0)
+    rows = json.loads(done.stdout)
+    assert {(row["algorithm"], row["k"]) for row in rows} == {
+        (name, k) for name in shoal.catalog.names("algorithms") for k in (2, 5, 99)
+    }
+    assert all(("infeasible" in row) == (row["k"] == 99) for row in rows)
+
+
+@pytest.mark.parametrize("family", shoal.catalog.FAMILIES)
+def test_list_json_is_the_contract(family: str) -> None:
+    rows = json.loads(run("list", family, "--json", check=0).stdout)
+    assert [row["name"] for row in rows] == list(shoal.catalog.names(family))
+    assert all(set(row) == {"name", "class", "summary", "parameters"} for row in rows)
+
+
+def test_hierarchy_build_draw_check(case: Path) -> None:
+    data, column = case / "data.csv", ("--column", "age", "--method", "intervals", "--widths", "5,10")
+    levels = json.loads(run("hierarchy", "build", data, *column, "--json", check=0).stdout)["levels"]
+    assert [level["level"] for level in levels] == [0, 1, 2, 3]
+    assert set(levels[1]["nodes"][0]) >= {"label", "records", "low", "high", "distortion"}
+    assert sum(node["records"] for node in levels[1]["nodes"]) == 60
+    assert "[20, 24] (30)" in run("hierarchy", "draw", data, *column, check=0).stdout
+    run("hierarchy", "check", data, *column, check=0)
+    text = run("hierarchy", "check", data, "-c", "illness", "-m", "intervals", "--widths", "5", check=1).stdout
+    assert "intervals need a column of numbers" in text
+    run("hierarchy", "build", data, *column, "--out", case / "age.csv", check=0)
+    assert (case / "age.csv").read_text().splitlines()[0] == "20;[20, 24];[20, 29];*"
+    tree = run("hierarchy", "check", data, "-c", "age", "-m", "tree", "--file", case / "age.csv", check=0).stdout
+    assert "fits" in tree
+
+
+def test_policy_schema_is_a_json_schema() -> None:
+    schema = json.loads(run("policy", "schema", check=0).stdout)
+    assert schema["properties"]["max_suppressed"]["maximum"] == 1
+    names = {branch["properties"]["name"]["const"] for branch in schema["properties"]["models"]["items"]["oneOf"]}
+    assert names == set(shoal.catalog.names("models"))
+
+
+def test_help_and_usage_errors() -> None:
+    assert "anonymize" in run("--help", check=0).stdout
+    assert shoal.__version__ in run("--version", check=0).stdout
+    run("anonymise", check=2)
+    run("anonymize", "x.csv", check=2)
+    run("list", "nothing", check=2)
+    run("compare", "x.csv", "-p", "y", "--k", "two", check=2)
+
+
+BAD_POLICIES = {
+    "unknown key": (YAML + "quasi_identifer: {}\n", "did you mean 'quasi_identifiers'?"),
+    "unknown role": (YAML + "sensitives: [illness]\n", "did you mean 'sensitive'?"),
+    "k = 0": (YAML.replace("k: 5", "k: 0"), "models[0].k: must be at least 2; got 0"),
+    "k = 1": (YAML.replace("k: 5", "k: 1"), "models[0].k: must be at least 2; got 1"),
+    "k = 2.5": (YAML.replace("k: 5", "k: 2.5"), "models[0].k: must be a whole number; got 2.5"),
+    "k larger than n": (YAML.replace("k: 5", "k: 61"), "asks for 61, the whole table attains 60"),
+    "no model": (YAML.replace("  - {name: k-anonymity, k: 5}\n", "  []\n"), "models: must not be empty"),
+    "models left out": (YAML.split("models")[0], "models: is required"),
+    "a model nobody knows": (YAML.replace("k-anonymity", "k-anonimity"), "did you mean 'k-anonymity'?"),
+    "a typo in a parameter": (YAML.replace("widths", "widht"), "did you mean 'widths'?"),
+    "a typo in a column": (YAML.replace("  zip:", "  zap:"), "did you mean 'zip'?"),
+    "not YAML": ("a: [", "is not YAML"),
+    "a list": ("- a\n", "must be a mapping"),
+    "a column without a role": (YAML.replace("sensitive: [illness]\n", ""), "columns without a role; got 'illness'"),
+    "a missing value in a tree": (
+        YAML.replace("{hierarchy: mask, keep: [3, 2]}", "{hierarchy: tree, nodes: {x: [1000, 1001]}}"),
+        "2 of 4 values are missing from the tree; got '1002', '1003'",
+    ),
+    "a value with two parents": (
+        YAML.replace("{hierarchy: mask, keep: [3, 2]}", "{hierarchy: tree, nodes: {x: {a: [1000], b: [1000]}}}"),
+        "the value '1000' has two parents: 'a' and 'b'",
+    ),
+    "a hierarchy file that is not there": (
+        YAML.replace("{hierarchy: mask, keep: [3, 2]}", "{hierarchy: tree, file: nowhere.csv}"),
+        "cannot read the hierarchy file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_POLICIES)
+def test_a_bad_policy_gets_one_clear_error_and_leaves_nothing(case: Path, name: str) -> None:
+    text, words = BAD_POLICIES[name]
+    (case / "policy.yaml").write_text(text)
+    done = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", check=1)
+    assert words in " ".join(done.stderr.split()), done.stderr
+    assert not (case / "out").exists()
+    as_json = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--json", check=1)
+    assert json.loads(as_json.stdout)["faults"]
+
+
+BAD_TABLES: dict[str, tuple[bytes | None, str]] = {
+    "missing file": (None, "no such file"),
+    "empty file": (b"", "the file is empty"),
+    "unreadable encoding": (b"age,zip,illness\n\x81\x8d,1,\x00\n", "the text cannot be decoded"),
+    "ragged": (b"age,zip,illness\n1,2,3\n1,2\n", "line 3 has 2 cells where the header has 3"),
+    "duplicate names": (b"age,age,illness\n1,2,3\n", "column names occur twice; got 'age'"),
+    "header only": (b"age,zip,illness\n", "the table has no records"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_a_bad_table_gets_one_clear_error_and_leaves_nothing(case: Path, name: str) -> None:
+    data, words = BAD_TABLES[name]
+    (case / "data.csv").unlink()
+    if data is not None:
+        (case / "data.csv").write_bytes(data)
+    done = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", check=1)
+    assert words in " ".join(done.stderr.split()), done.stderr
+    assert not (case / "out").exists()
+
+
+def test_an_output_folder_that_cannot_be_written(case: Path) -> None:
+    (case / "blocked").write_text("a file, not a folder")
+    done = run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "blocked" / "out", check=1)
+    assert "cannot write" in done.stderr
+    assert (case / "blocked").read_text() == "a file, not a folder"
+
+
+def test_disk_full_in_the_middle_of_writing(case: Path) -> None:
+    """A real limit on the size of files stops the write half-way; earlier files stay as they were."""
+    out = case / "out"
+    kernels = {**os.environ, "NUMBA_CACHE_DIR": str(case / "numba")}  # compiled before the disk is full
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", out, check=0, env=kernels)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def small_files() -> None:
+        import signal
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    done = run(
+        "anonymize",
+        case / "data.csv",
+        "-p",
+        case / "policy.yaml",
+        "-o",
+        out,
+        check=1,
+        preexec_fn=small_files,
+        env=kernels,
+    )
+    assert "nothing was left behind" in done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_an_earlier_release_of_another_format_does_not_stay(case: Path) -> None:
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", check=0)
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--format", "parquet", check=0)
+    assert sorted(path.suffix for path in (case / "out").glob("release.*")) == [".parquet"]
+
+
+def test_the_demo_makes_a_release_of_real_data(tmp_path: Path) -> None:
+    done = run("demo", "--out", tmp_path / "demo", check=0)
+    assert "k-anonymity: asked 10, attained 10" in done.stdout
+    audit = json.loads((tmp_path / "demo" / "audit.json").read_text())
+    assert (audit["records"], audit["holds"]) == (48_842, True)
+    released = pl.read_csv(tmp_path / "demo" / "release.csv", infer_schema=False)
+    keys = list(shoal.datasets.policy("adult").quasi_identifiers)
+    assert released.group_by(keys).len()["len"].min() >= 10
