@@ -217,24 +217,32 @@ def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
 def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
     """Read text with quoted cells, which may hold delimiters and ends of lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
+    rows = _numbered(reader, where)
+    header = _checked_header(next(rows, (1, []))[1], where)
+    cells = _wide_rows(rows, where, len(header))
     blocks = []
-    try:
-        header = _checked_header(next(reader, []), where)
-        rows = _wide_rows(reader, where, len(header))
-        while block := list(islice(rows, 50_000)):
-            blocks.append([pl.Series(cells, dtype=pl.String) for cells in zip(*block, strict=True)])
-    except csv.Error as error:
-        raise TableError(
-            f"line {reader.line_num} is not well quoted", where=where, got=str(error), hint="is a quote not closed?"
-        ) from None
+    while block := list(islice(cells, 50_000)):
+        blocks.append([pl.Series(column, dtype=pl.String) for column in zip(*block, strict=True)])
     columns = [pl.concat(parts) for parts in zip(*blocks, strict=True)] or [pl.Series(dtype=pl.String)] * len(header)
     return pl.DataFrame(dict(zip(header, columns, strict=True)))
 
 
-def _wide_rows(reader: Any, where: str, width: int) -> Iterator[list[str]]:
-    for row in reader:
+def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the number of the line that it starts on."""
+    line = 1
+    try:
+        for row in reader:
+            yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        hint = "is a quote not closed?"
+        raise TableError(f"line {line} is not well quoted", where=where, got=str(error), hint=hint) from None
+
+
+def _wide_rows(rows: Iterator[tuple[int, list[str]]], where: str, width: int) -> Iterator[list[str]]:
+    for line, row in rows:
         if row and len(row) != width:
-            _ragged(where, reader.line_num, len(row), width)
+            _ragged(where, line, len(row), width)
         if row:
             yield row
 

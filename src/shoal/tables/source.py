@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime
 from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from shoal.errors import TableError, examples
+from shoal.errors import MissingExtra, TableError, examples
 from shoal.tables.files import read_file
 
 
@@ -53,28 +56,46 @@ def open_table(table: object, **options: Any) -> Source:
     if isinstance(table, pl.DataFrame):
         return Source(_checked(table), "polars")
     if isinstance(table, pl.LazyFrame):
-        return Source(_checked(table.collect()), "polars-lazy")
-    library = type(table).__module__.partition(".")[0].lstrip("_")
-    if library == "pandas" and type(table).__name__ == "DataFrame":
+        return Source(_checked(_converted(table.collect)), "polars-lazy")
+    library = _library(table)
+    if library == "pandas":
         return Source(_checked(_from_pandas(table)), "pandas")
-    if library == "pyarrow" and type(table).__name__ == "Table":
+    if library == "pyarrow":
         return Source(_checked(_from_arrow(table)), "pyarrow")
     if library == "duckdb":
         return Source(_checked(_from_duckdb(table)), "duckdb")
     return _from_narwhals(table)
 
 
+def _library(table: object) -> str:
+    """Return the library whose table this is, or one made from it; nothing is imported to find out."""
+    tables = {("pandas", "DataFrame"), ("pyarrow", "Table"), ("duckdb", "DuckDBPyRelation")}
+    kinds = [(base.__module__.partition(".")[0].lstrip("_"), base.__name__) for base in type(table).__mro__]
+    return next((library for library, name in kinds if (library, name) in tables), "")
+
+
+def _converted(convert: Callable[[], Any]) -> pl.DataFrame:
+    """Return a table that another library hands over, or say why it cannot."""
+    duckdb = sys.modules.get("duckdb")
+    theirs = () if duckdb is None else (duckdb.Error,)
+    try:
+        frame: pl.DataFrame = convert()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, *theirs) as error:
+        raise TableError("the table cannot be taken over", got=" ".join(str(error).split())[:200]) from None
+    return frame
+
+
 def _from_arrow(table: Any) -> pl.DataFrame:
     _refuse_duplicates(list(table.column_names))
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return _converted(lambda: pl.from_arrow(table))
 
 
 def _from_duckdb(relation: Any) -> pl.DataFrame:
     _refuse_duplicates(list(relation.columns))
-    frame: pl.DataFrame = relation.pl()
-    return frame
+    try:
+        return _converted(relation.pl)
+    except ImportError:
+        raise MissingExtra.of("pyarrow", "arrow", "taking over DuckDB relations") from None
 
 
 def _from_pandas(table: Any) -> pl.DataFrame:
@@ -82,21 +103,46 @@ def _from_pandas(table: Any) -> pl.DataFrame:
     if getattr(table.columns, "nlevels", 1) > 1:
         raise TableError("columns have several levels", got=examples(list(table.columns)), hint="flatten them first")
     _refuse_duplicates(names)
-    return pl.DataFrame([_pandas_column(name, table.iloc[:, place]) for place, name in enumerate(names)])
+    # by position and without the index: the index of a pandas table may hold anything, even the answer
+    columns = (table.iloc[:, place].reset_index(drop=True).rename(None) for place in range(len(names)))
+    return pl.DataFrame({name: _pandas_column(name, column) for name, column in zip(names, columns, strict=True)})
 
 
 def _pandas_column(name: str, column: Any) -> pl.Series:
-    # by position and without the index: the index of a pandas table may hold anything, even the answer
+    if _is_plain(column):
+        try:
+            converted: Any = pl.from_pandas(column, nan_to_null=True)
+            return pl.Series(converted)
+        except (ImportError, TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError):
+            pass  # no pyarrow, or values that it does not know (its own errors are TypeError and ValueError too)
+    values = [None if _is_missing(value) else value for value in column.tolist()]
+    if _is_plain(column):
+        try:
+            return pl.Series(values, strict=True)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            pass
     try:
-        converted: Any = pl.from_pandas(column.reset_index(drop=True), nan_to_null=True)
-        return pl.Series(name, converted)
-    except (ImportError, TypeError, ValueError, pl.exceptions.PolarsError):
-        # no pyarrow, or values of mixed types (pyarrow's own errors are TypeError and ValueError too)
-        values = [None if _is_missing(value) else value for value in column.tolist()]
-    try:
-        return pl.Series(name, values, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+    except UnicodeError:
+        raise TableError("holds texts that are not Unicode", where=name) from None
+
+
+def _is_plain(column: Any) -> bool:
+    """Whether all values are of one kind: libraries force a mixed column into the type of its first value."""
+    if type(column.dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
+        return False
+    if column.dtype != object:
+        return True
+    kinds = {_kind(value) for value in set(map(type, column[column.notna()]))}
+    return len(kinds) < 2
+
+
+def _kind(value: type) -> type:
+    if issubclass(value, (bool, np.bool_)):
+        return bool
+    if issubclass(value, (int, float, np.number)):
+        return float
+    return next((kind for kind in (str, datetime, date) if issubclass(value, kind)), value)
 
 
 def _is_missing(value: Any) -> bool:
@@ -106,9 +152,15 @@ def _is_missing(value: Any) -> bool:
 def _to_pandas(frame: pl.DataFrame) -> Any:
     pandas = sys.modules["pandas"]
     try:
-        return frame.to_pandas()
+        table = frame.to_pandas(date_as_object=True)
     except ImportError:  # without pyarrow
-        return pandas.DataFrame({column.name: column.to_list() for column in frame}, columns=frame.columns)
+        table = pandas.DataFrame({column.name: column.to_list() for column in frame}, columns=frame.columns)
+    # pandas would make floats of whole numbers, and objects of truth values, where some are missing
+    nullable = {pl.Int64: "Int64", pl.Boolean: "boolean"}
+    for place, column in enumerate(frame):
+        if column.null_count() and column.dtype in nullable:
+            table.isetitem(place, pandas.array(column.to_list(), dtype=nullable[column.dtype]))
+    return table
 
 
 def _from_narwhals(table: object) -> Source:
@@ -145,7 +197,8 @@ def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if not frame.width:
         raise TableError("the table has no columns")
     for column in frame:
-        if column.dtype.is_float() and bool(column.is_infinite().any()):
+        # under a name of our own: polars reads "^…$" in a name as a pattern
+        if column.dtype.is_float() and bool(column.alias("values").is_infinite().any()):
             raise TableError("holds infinite values", where=column.name, hint="replace them by numbers or missing")
     return frame
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from shoal.errors import MissingExtra
+from shoal.errors import MissingExtra, WriteError
 
 ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx", "jsonl": ".jsonl"}
 
@@ -37,12 +39,38 @@ def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
         import xlsxwriter
     except ImportError:
         raise MissingExtra.of("XlsxWriter", "excel", "writing Excel files") from None
-    from datetime import datetime
-
-    # a fixed creation date: the same release is the same bytes
-    with xlsxwriter.Workbook(buffer, {"default_date_format": "yyyy-mm-dd"}) as book:
+    if frame.height >= 2**20 or frame.width > 2**14:
+        raise WriteError("too large for Excel", got=f"{frame.height} records, {frame.width} columns", hint="use CSV")
+    # texts stay texts: "=1+1" is no formula; and a fixed creation date: the same release is the same bytes
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(buffer, options) as book:
         book.set_properties({"created": datetime(2000, 1, 1)})
-        frame.write_excel(book, worksheet="release", autofit=False)
+        sheet = book.add_worksheet("release")
+        formats = {pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss"}
+        for place, column in enumerate(frame):
+            cells = _excel_cells(column.alias("values"))
+            too_long = [text for text in (column.name, *cells) if isinstance(text, str) and len(text) > 32_767]
+            if too_long:
+                raise WriteError("Excel cells hold at most 32,767 characters", where=column.name, hint="use CSV")
+            sheet.write_string(0, place, column.name)
+            style = formats.get(column.dtype.base_type())
+            sheet.write_column(1, place, cells, book.add_format({"num_format": style}) if style else None)
+
+
+def _excel_cells(column: pl.Series) -> list[Any]:
+    """Return the values of a column, as texts where Excel would change one of them.
+
+    Excel keeps 15 digits of a whole number, thousandths of a second, and no date before March 1900.
+    """
+    least = {pl.Date: date(1900, 3, 1), pl.Datetime: datetime(1900, 3, 1)}.get(column.dtype.base_type())
+    if column.dtype == pl.Int64:
+        safe = bool((column.abs() < 10**15).all())
+    elif least is not None:
+        whole = column.dtype == pl.Date or bool((column.dt.microsecond() % 1000 == 0).all())
+        safe = whole and bool((column >= least).all())
+    else:
+        safe = True
+    return column.to_list() if safe else column.cast(pl.String).to_list()
 
 
 def write_bytes(path: Path, data: bytes) -> None:

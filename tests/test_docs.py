@@ -1,0 +1,71 @@
+"""What the README and the docs show is run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.policy import Policy
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON = [(page.name, code) for page in PAGES for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)]
+
+
+@pytest.mark.parametrize(("page", "code"), PYTHON)
+def test_python_examples_run(page: str, code: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for promised in re.findall(r"print\(release\)\s+# (.*)", code):
+        assert promised in done.stdout
+
+
+def test_the_policy_of_the_readme_is_valid(tmp_path: Path) -> None:
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert text is not None
+    (tmp_path / "education.csv").write_text("Masters;Higher;*\n")
+    (tmp_path / "policy.yaml").write_text(text[1])
+    assert Policy.read(tmp_path / "policy.yaml").subject == "person"
+
+
+def test_every_command_is_in_the_readme_and_exists() -> None:
+    text = (ROOT / "README.md").read_text()
+    done = subprocess.run(
+        [sys.executable, "-c", "from shoal.cli import run; run()", "--help"], capture_output=True, text=True, check=True
+    )
+    for command in (
+        "suggest",
+        "check",
+        "anonymize",
+        "audit",
+        "compare",
+        "lattice",
+        "hierarchy",
+        "list",
+        "policy",
+        "demo",
+    ):
+        assert re.search(rf"│ {command} ", done.stdout), command
+        assert f"shoal {command}" in text or f"./dev {command}" in text, command
+
+
+def test_the_figures_of_the_demo_are_true() -> None:
+    table, policy = shoal.datasets.load("adult")
+    audit = shoal.anonymize(table, policy).audit
+    text = (ROOT / "README.md").read_text()
+    assert f"records: {audit.records:,} in {audit.classes:,} classes" in text
+    assert f"certainty penalty {audit.utility['certainty-penalty'].total:.4f}" in text
+    before, after = audit.risk_before["prosecutor"], audit.risk["prosecutor"]
+    assert f"on average {before['mean']:.1%} before, {after['mean']:.1%} after" in text
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
