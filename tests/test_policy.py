@@ -21,7 +21,7 @@ CONTRACT = """\
 identifiers: [name]
 quasi_identifiers:
   age:       {hierarchy: intervals, widths: [5, 10, 20]}
-  education: {hierarchy: tree, file: education.csv, weight: 3}
+  education: {hierarchy: tree, file: education.csv, weight: 3, boundaries: [Secondary, Higher]}
   sex:       {hierarchy: suppress}
   hours:     {}
 sensitive: [occupation]
@@ -50,6 +50,7 @@ def test_the_contract_of_the_design(contract: Path) -> None:
     assert policy.quasi_identifiers["age"].hierarchy == Intervals(widths=[5, 10, 20])
     education = policy.quasi_identifiers["education"]
     assert education.weight == 3
+    assert education.boundaries == ("Secondary", "Higher")
     assert education.hierarchy == Tree(nodes={"*": {"Higher": ["Masters", "Bachelors"], "Secondary": ["9th"]}})
     assert policy.quasi_identifiers["hours"].hierarchy is None
     assert policy.models == (KAnonymity(k=5), DistinctLDiversity(on="occupation", l=2))
@@ -70,7 +71,12 @@ def test_python_and_yaml_are_the_same_policy(contract: Path) -> None:
         identifiers=["name"],
         quasi_identifiers={
             "age": Intervals(widths=[5, 10, 20]),
-            "education": {"hierarchy": "tree", "rows": [r.split(";") for r in EDUCATION.split()], "weight": 3},
+            "education": {
+                "hierarchy": "tree",
+                "rows": [r.split(";") for r in EDUCATION.split()],
+                "weight": 3,
+                "boundaries": ["Secondary", "Higher"],
+            },
             "sex": Suppress(),
             "hours": None,
         },

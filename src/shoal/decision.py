@@ -73,9 +73,9 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
         encoded.sensitive,
         star=policy.suppressed == "star",
     )
+    if not publication.classes.count:
+        raise Infeasible("every record would be suppressed")
     allowed = int(policy.max_suppressed * encoded.frequencies.records)
     if publication.suppressed > allowed:
-        raise Infeasible(f"{publication.suppressed} records would show nothing in any quasi-identifier, {allowed} may")
-    if not publication.classes.count:
-        raise Infeasible("every record would be left out")
+        raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
     return Decision(policy, encoded, recoding, publication)

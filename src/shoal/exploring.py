@@ -58,7 +58,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         rows.append(
             {
                 "levels": {c.name: level for c, level in zip(problem.columns, visit.node.levels, strict=True)},
-                "k": int(sizes.min()) if len(sizes) else 0,
+                "k": int(sizes[sizes > 0].min()) if (sizes > 0).any() else 0,
                 "suppressed": visit.suppressed,
                 "allowed": allowed,
                 "losses": visit.losses,

@@ -47,6 +47,8 @@ class QuasiIdentifier(Frozen):
     """How much a loss in this column counts."""
     missing: Missing = "own-value"
     """What a missing value is."""
+    boundaries: tuple[str, ...] = ()
+    """The most general labels that values may reach: a value under one of them is never published above it."""
     publish: Form | None = None
     """How local recoding publishes this column, where it differs from the policy's ``publish``."""
     domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
@@ -77,6 +79,12 @@ class QuasiIdentifier(Frozen):
             return value
         raise ValueError("must be the name of a hierarchy, or a Hierarchy")
 
+    @model_validator(mode="after")
+    def _boundaries_need_labels(self) -> QuasiIdentifier:
+        if self.boundaries and self.hierarchy is None:
+            raise ValueError("boundaries are labels of a hierarchy, and this column has none")
+        return self
+
     @model_serializer(mode="plain")
     def _dump(self) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -93,6 +101,7 @@ class QuasiIdentifier(Frozen):
         own = {
             "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
             "missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"},
+            "boundaries": {"type": "array", "items": {"type": "string"}},
             "publish": {"enum": ["labels", "ranges", "sets"]},
             "domain": {
                 "anyOf": [

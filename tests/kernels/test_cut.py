@@ -23,6 +23,7 @@ def random_column(random: np.random.Generator, size: int, spread: int) -> dict[s
         "points": np.sort(random.random(size)) * spread,
         "size": size,
         "weight": float(random.choice([1.0, 0.5])),
+        "limits": np.full(size, 1 << 30) if random.random() < 0.5 else random.integers(0, 3, size),
     }
 
 
@@ -54,6 +55,7 @@ def test_twin(seed: int) -> None:
         np.cumsum([0, *(c["penalties"].size for c in columns)])[:-1].astype(np.int64),
         np.concatenate([c["points"] for c in columns]),
         np.array([c["weight"] for c in columns]),
+        np.concatenate([c["limits"] for c in columns]).astype(np.int32),
         least,
         chosen,
         cut,

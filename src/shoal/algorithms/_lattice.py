@@ -29,8 +29,19 @@ class Node:
     """One tuple of each class."""
 
     def classes(self, problem: Problem) -> Classes:
-        """Return the classes of the records."""
-        return Classes.of(problem.frequencies, self.members[problem.frequencies.cell_tuples], len(self.examples))
+        """Return the classes of the records; records beyond a boundary are in none."""
+        beyond = self.beyond(problem)
+        members = self.members if beyond is None else np.where(beyond, -1, self.members)
+        return Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(self.examples))
+
+    def beyond(self, problem: Problem) -> npt.NDArray[np.bool_] | None:
+        """Return which tuples would be shown above a boundary; ``None`` where there are no boundaries."""
+        result: npt.NDArray[np.bool_] | None = None
+        for place, (column, level) in enumerate(zip(problem.columns, self.levels, strict=True)):
+            if column.limits is not None:
+                over = column.limits[problem.frequencies.tuples[:, place]] < level
+                result = over if result is None else result | over
+        return result
 
     def outcome(self, problem: Problem, classes: Classes, fits: npt.NDArray[np.bool_]) -> Outcome:
         """Return what becomes of the table at this node when the classes that do not fit are suppressed."""
@@ -43,7 +54,7 @@ class Node:
             ],
             axis=1,
         )
-        suppressed = int(records[~fits].sum())
+        suppressed = problem.frequencies.records - int(records[fits].sum())
         return Outcome(
             problem.frequencies.records,
             records[fits],

@@ -87,14 +87,19 @@ def recoding_at(problem: Problem, node: Node) -> FullDomain:
     """Return the recoding of a node, its classes that do not comply suppressed."""
     fits = problem.holds(node.classes(problem))
     levels = {column.name: level for column, level in zip(problem.columns, node.levels, strict=True)}
-    return FullDomain(levels, ~fits[node.members] if len(fits) else np.zeros(0, bool))
+    suppressed = ~fits[node.members] if len(fits) else np.zeros(0, bool)
+    beyond = node.beyond(problem)
+    return FullDomain(levels, suppressed if beyond is None else suppressed | beyond)
 
 
 def _no_node(problem: Problem) -> Infeasible:
     if not problem.holds(problem.together()).all():
         return problem.infeasible()
     fixed = [column.name for column in problem.columns if column.max_level == 0]
+    bounded = [column.name for column in problem.columns if column.limits is not None]
     reason = f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
     if fixed:
         reason += f"; columns without a hierarchy can only be published as they are ({', '.join(fixed)})"
-    return Infeasible(reason, blocking=fixed)
+    if bounded:
+        reason += f"; boundaries hold back {', '.join(bounded)}"
+    return Infeasible(reason, blocking=[*fixed, *bounded])

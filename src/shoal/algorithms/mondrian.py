@@ -130,6 +130,7 @@ class _Space:
     penalty_offsets: Ints
     points: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
+    limits: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> _Space:
@@ -144,6 +145,7 @@ class _Space:
             np.cumsum([0, *(level.penalties.size for level in levels)])[:-1].astype(np.int64),
             np.concatenate([_points(column) for column in columns]),
             np.array([column.weight for column in columns], np.float64),
+            np.concatenate([_limits(column) for column in columns]).astype(np.int32),
         )
 
     def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
@@ -155,7 +157,13 @@ class _Space:
             self.penalty_offsets,
             self.points,
             self.weights,
+            self.limits,
         )
+
+
+def _limits(column: Column) -> Ints:
+    unlimited = np.full(column.levels.size, 1 << 30, np.int64)
+    return unlimited if column.limits is None else column.limits
 
 
 def _points(column: Column) -> npt.NDArray[np.float64]:
@@ -228,6 +236,9 @@ def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints
         shown = FORMS[column.form](column.levels, members, tuples[:, place])
         open_ = (low < high) & ~tried[:, place]
         widths[open_, place] = shown.penalties[open_] * column.weight
+        if column.limits is not None:  # above a boundary: cut here first
+            lowest = np.minimum.reduceat(column.limits[tuples[:, place]], members.starts)
+            widths[open_ & (shown.levels > lowest), place] += 1e9
     totals = np.add.reduceat(pieces.weights, members.starts)
     allowed = (widths.max(axis=1) >= 0) & (totals >= 2 * problem.least_records)
     chosen = np.where(allowed, widths.argmax(axis=1), -1)

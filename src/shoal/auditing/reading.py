@@ -22,19 +22,17 @@ _MISSING = "(missing)"
 
 
 def penalties_of(texts: pl.Series, raw: pl.Series, spec: QuasiIdentifier) -> tuple[Floats, list[Fault]]:
-    """Return the certainty penalty of each published text of a column, and a fault for texts that mean nothing."""
+    """Return the certainty penalty of each published text of a column, and what is wrong with the texts."""
     reader = _Reader(plain(raw), spec)
     meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
+    beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
     faults = []
     if unread:
-        faults.append(
-            Fault(
-                "published values that are no value, label, range or set of the column",
-                where=raw.name,
-                got=examples(unread),
-            )
-        )
+        what = "published values that are no value, label, range or set of the column"
+        faults.append(Fault(what, where=raw.name, got=examples(unread)))
+    if beyond:
+        faults.append(Fault("published above a boundary", where=raw.name, got=examples(beyond)))
     return np.array([meaning[text] or 0.0 for text in texts.to_list()], np.float64), faults
 
 
@@ -47,14 +45,46 @@ class _Reader:
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank
         self.place = {text: number for number, text in enumerate(self.domain.texts)}
+        self.covered: dict[str, set[int]] = {}
         self.labels = self._labels(spec)
+        self.bounds = self._bounds(spec)
+
+    def _bounds(self, spec: QuasiIdentifier) -> dict[int, set[int]]:
+        """Value → the values under its boundary, the narrowest where there are several."""
+        bounds: dict[int, set[int]] = {}
+        for label in spec.boundaries:
+            under = self.covered.get(label) or ({self.place[label]} if label in self.place else set())
+            for value in under:
+                if value not in bounds or len(under) < len(bounds[value]):
+                    bounds[value] = under
+        return bounds
+
+    def is_beyond(self, text: str) -> bool:
+        """Whether no value that a text may stand for could be published as wide as this."""
+        if not self.bounds:
+            return False
+        values = self._values(text)
+        return bool(values) and all(value in self.bounds and not values <= self.bounds[value] for value in values)
+
+    def _values(self, text: str) -> set[int]:
+        if text == STAR:
+            return set(range(len(self.domain)))
+        if text in self.covered:
+            return self.covered[text]
+        if text in self.place:
+            return {self.place[text]}
+        found = _RANGE.match(text)
+        if found and found[1] in self.place and found[2] in self.place:
+            return set(range(self.place[found[1]], self.place[found[2]] + 1))
+        return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
 
     def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
         labels: dict[str, float] = {}
         for step in spec.hierarchy.steps(self.domain) if spec.hierarchy and len(self.domain) else ():
-            covered: dict[str, int] = {}
-            for label in step.labels:
-                covered[label] = covered.get(label, 0) + 1
+            covered: dict[str, set[int]] = {}
+            for number, label in enumerate(step.labels):
+                covered.setdefault(label, set()).add(number)
+            self.covered |= {label: values | self.covered.get(label, set()) for label, values in covered.items()}
             for number, label in enumerate(step.labels):
                 if step.lows is not None and step.highs is not None:
                     low, high = (
@@ -63,7 +93,7 @@ class _Reader:
                     )
                     cost = (high - low) / self.domain.span if self.domain.span > 0 else 0.0
                 else:
-                    cost = covered[label] / self.size if covered[label] > 1 else 0.0
+                    cost = len(covered[label]) / self.size if len(covered[label]) > 1 else 0.0
                 labels[label] = max(labels.get(label, 0.0), cost)
         return labels
 

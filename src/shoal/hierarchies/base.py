@@ -46,6 +46,10 @@ class Hierarchy(Entry):
         """Return the declared values, where the hierarchy declares them (``domain: hierarchy``)."""
         return ()
 
+    def knows(self, label: str, domain: Domain) -> bool:
+        """Return whether a label belongs to this hierarchy."""
+        return any(label in step.labels for step in self.steps(domain)) or label in domain.texts
+
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield what is wrong with this hierarchy for these values: values without a label, with examples."""
         yield from ()
@@ -112,6 +116,16 @@ class Levels:
         """``joins[code]``: the lowest level at which this code and the next share a label."""
         same = self.codes[:, :-1] == self.codes[:, 1:]
         return np.argmax(same, axis=0).astype(np.int32) if self.size > 1 else np.zeros(0, np.int32)
+
+    def limits(self, boundaries: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the highest level that each code may be shown at: that of the lowest boundary above it."""
+        result = np.full(self.size, self.height, np.int64)
+        for code in range(self.size):
+            path = [self.text(level, code) for level in range(self.height + 1)]
+            places = [level for level, label in enumerate(path) if label in boundaries]
+            if places:  # a label may stay the same for some levels: all of them show the boundary itself
+                result[code] = max(level for level, label in enumerate(path) if label == path[places[0]])
+        return result
 
     def text(self, level: int, code: int) -> str | None:
         """Return the label of a code at a level."""

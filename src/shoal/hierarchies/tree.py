@@ -69,6 +69,10 @@ class Tree(Hierarchy):
         """Return the values that the tree names."""
         return tuple(self._paths())
 
+    def knows(self, label: str, domain: Domain) -> bool:
+        """Return whether the tree names a label, with or without values that occur."""
+        return any(label in path for path in self._paths().values())
+
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield a fault that names the values which the tree does not know."""
         known = self._paths()

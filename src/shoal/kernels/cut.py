@@ -8,9 +8,14 @@ import numpy as np
 LABELS, RANGES, SETS = 0, 1, 2
 """How a column is published, which decides what a region's width is and where it may be cut."""
 
+UNLIMITED = 1 << 30
+"""The limit of codes in columns without boundaries."""
+BEYOND = 1e9
+"""Added to the width of a column that is above a boundary."""
+
 _SIGNATURE = (
     "void(i4[:,::1],i8[::1],i8[::1],i8[::1],b1[:,::1],"
-    "i8[::1],i8[::1],i4[::1],f8[::1],i8[::1],f8[::1],f8[::1],i8,i4[::1],i4[::1])"
+    "i8[::1],i8[::1],i4[::1],f8[::1],i8[::1],f8[::1],f8[::1],i4[::1],i8,i4[::1],i4[::1])"
 )
 
 
@@ -28,6 +33,7 @@ def propose_cuts(
     penalty_offsets,  # [column]: where each column's penalties start
     points,  # [code]: the value as a share of the column's range; not a number for the missing one
     weights,  # [column]
+    limits,  # [code]: highest level that the code may be shown at
     least,  # the fewest records of a part
     chosen,  # out [region]: the column to cut, -1 for none
     cut,  # out [region]: codes up to this one go left
@@ -46,6 +52,7 @@ def propose_cuts(
     low = np.empty(columns, np.int64)
     high = np.empty(columns, np.int64)
     top = np.empty(columns, np.int64)
+    by_label = np.empty(columns, np.bool_)
     for r in range(len(starts) - 1):
         begin, end = starts[r], starts[r + 1]
         chosen[r] = -1
@@ -56,18 +63,22 @@ def propose_cuts(
             continue
         for j in range(columns):
             lo, hi = codes[j, order[begin]], codes[j, order[begin]]
+            limit = limits[offsets[j] + lo]
             for i in range(begin + 1, end):
                 c = codes[j, order[i]]
                 lo = min(lo, c)
                 hi = max(hi, c)
+                limit = min(limit, limits[offsets[j] + c])
             low[j], high[j], top[j] = lo, hi, 0
+            by_label[j] = forms[j] == LABELS
             width[j] = -1.0
             if lo == hi or tried[r, j]:
                 continue
             size = offsets[j + 1] - offsets[j]
-            if forms[j] == LABELS:
+            if forms[j] == LABELS or limit < UNLIMITED:
                 for c in range(lo, hi):
                     top[j] = max(top[j], joins[offsets[j] + c])
+            if forms[j] == LABELS:
                 width[j] = penalties[penalty_offsets[j] + top[j] * size + lo]
             elif forms[j] == RANGES:
                 spread = points[offsets[j] + hi] - points[offsets[j] + lo]
@@ -82,6 +93,10 @@ def propose_cuts(
                     histogram[codes[j, order[i]]] = 0
                 width[j] = distinct / size
             width[j] *= weights[j]
+            if top[j] > limit:
+                # above a boundary: cut here first, and between the labels below
+                width[j] += BEYOND
+                by_label[j] = True
         for _ in range(columns):
             j = np.argmax(width)
             if width[j] < 0.0:
@@ -94,7 +109,7 @@ def propose_cuts(
                 for c in range(low[j], high[j]):
                     left += histogram[c]
                     even = min(left, total - left)
-                    if even > best and (forms[j] != LABELS or joins[offsets[j] + c] == top[j]):
+                    if even > best and (not by_label[j] or joins[offsets[j] + c] == top[j]):
                         best, place = even, c
                 for i in range(begin, end):
                     histogram[codes[j, order[i]]] = 0
@@ -110,7 +125,7 @@ def propose_cuts(
                     even = min(left, total - left)
                     if c == following or even <= best:
                         continue
-                    allowed = forms[j] != LABELS
+                    allowed = not by_label[j]
                     gap = c
                     while not allowed and gap < following:
                         allowed = joins[offsets[j] + gap] == top[j]

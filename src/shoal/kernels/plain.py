@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 LABELS, RANGES = 0, 1
+UNLIMITED, BEYOND = 1 << 30, 1e9
 
 
 def propose_cut(
@@ -29,7 +30,8 @@ def propose_cut(
     tried
         Columns that are out of the question.
     columns
-        For each column ``form``, ``joins``, ``penalties`` (by level and code), ``points``, ``size``, ``weight``.
+        For each column ``form``, ``joins``, ``penalties`` (by level and code), ``points``, ``size``,
+        ``weight``, ``limits``.
     least
         The fewest records of a part.
 
@@ -62,7 +64,12 @@ def _width(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> float:
         width = 1.0 if np.isnan(spread) else spread
     else:
         width = len(set(codes.tolist())) / column["size"]
-    return width * float(column["weight"])
+    return width * float(column["weight"]) + (BEYOND if _is_beyond(codes, column) else 0.0)
+
+
+def _is_beyond(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> bool:
+    limit = int(column["limits"][codes].min())
+    return limit < UNLIMITED and _top(codes, column) > limit
 
 
 def _best_place(
@@ -70,7 +77,8 @@ def _best_place(
 ) -> int | None:
     best, place = least - 1, None
     for cut in range(int(codes.min()), int(codes.max())):
-        if column["form"] == LABELS and column["joins"][cut] != _top(codes, column):
+        by_label = column["form"] == LABELS or _is_beyond(codes, column)
+        if by_label and column["joins"][cut] != _top(codes, column):
             continue
         left = int(counts[codes <= cut].sum())
         even = min(left, int(counts.sum()) - left)

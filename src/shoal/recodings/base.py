@@ -28,6 +28,8 @@ class Column:
     weight: float = 1.0
     max_level: int = 0
     """The highest level that full-domain recoding may use (0 without a hierarchy)."""
+    limits: Ints | None = None
+    """The highest level that each code may be shown at, where the policy sets boundaries."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,12 @@ class Shown:
     ids: Ints
     penalties: Floats
     """The certainty penalty of each class."""
+    levels: Ints
+    """The level whose labels are as wide as what each class shows (for boundaries)."""
+
+    def take(self, classes: npt.NDArray[np.generic]) -> Shown:
+        """Return what some classes show, given by their numbers or by a mask."""
+        return Shown(self.texts, self.ids[classes], self.penalties[classes], self.levels[classes])
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,19 @@ def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
     Codes are in hierarchy order, so the ancestor of the least and the greatest is the ancestor of all.
     """
     low, high = members.bounds(codes)
-    level = np.full(members.count, levels.height, np.int64)
-    for candidate in range(levels.height - 1, -1, -1):
-        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    level = _common_level(levels, low, high)
     offsets = np.cumsum([0, *(len(names) for names in levels.labels)])
     ids = offsets[level] + levels.codes[level, low]
     texts = tuple(label for names in levels.labels for label in names)
-    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low])
+    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low], level)
+
+
+def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
+    """The lowest level at which the least and the greatest code share a label."""
+    level = np.full(len(low), levels.height, np.int64)
+    for candidate in range(levels.height - 1, -1, -1):
+        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    return level
 
 
 def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
@@ -56,7 +62,8 @@ def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     low, high = members.bounds(codes)
     pairs, ids = np.unique(low * levels.size + high, return_inverse=True)
     texts = tuple(_range_text(levels, *divmod(pair, levels.size)) for pair in pairs.tolist())
-    return Shown(texts, ids.astype(np.int64), _range_penalties(levels, low, high))
+    penalties = _range_penalties(levels, low, high)
+    return Shown(texts, ids.astype(np.int64), penalties, _common_level(levels, low, high))
 
 
 def _range_text(levels: Levels, low: int, high: int) -> str | None:
@@ -95,7 +102,7 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
         penalties[number] = single if len(held) == 1 else len(held) / levels.size
         if texts[numbers[key]] == STAR:
             penalties[number] = 1.0
-    return Shown(tuple(texts), ids, penalties)
+    return Shown(tuple(texts), ids, penalties, _common_level(levels, *members.bounds(codes)))
 
 
 def _set_text(levels: Levels, codes: Ints) -> str | None:

@@ -45,6 +45,7 @@ class FullDomain(Recoding):
                 column.levels.labels[level],
                 labels[place][first].astype(np.int64),
                 column.levels.penalties[level][frequencies.tuples[first, place]],
+                np.full(len(first), level, np.int64),
             )
             for place, (column, level) in enumerate(zip(columns, chosen, strict=True))
         )

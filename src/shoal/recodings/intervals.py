@@ -63,5 +63,4 @@ def _shown(column: Column, run_of_code: Ints, codes: npt.NDArray[np.int32], runs
     occurring, numbers = np.unique(run_of_code[codes], return_inverse=True)
     members = Members(numbers.astype(np.int64), len(occurring))
     per_run = FORMS[column.form](column.levels, members, codes.astype(np.int64))
-    place = np.searchsorted(occurring, runs)
-    return Shown(per_run.texts, per_run.ids[place], per_run.penalties[place])
+    return per_run.take(np.searchsorted(occurring, runs))

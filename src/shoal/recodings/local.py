@@ -95,7 +95,7 @@ def _say_something(
         ids, penalties = old.ids.copy(), old.penalties.copy()
         ids[np.flatnonzero(silent)[taken]] = len(old.texts) + new.ids[taken]
         penalties[np.flatnonzero(silent)[taken]] = new.penalties[taken]
-        patched.append(Shown(old.texts + new.texts, ids, penalties))
+        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels))
     return tuple(patched)
 
 

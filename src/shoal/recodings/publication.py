@@ -51,15 +51,34 @@ def publish(
     satisfies every model, and left out if it does not (one starred record with its diagnosis is a person
     found) or if ``star`` is false.
     """
-    draft = recoding.draft(frequencies, columns)
+    draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
     singled_out = bool((draft.members < 0).any())
     merged, starred = _merge(_with_starred_class(draft))
     classes = Classes(merged.count, merged.members, merged.cells, merged.weights, frequencies)
     if starred >= 0 and (singled_out or merged.count > 1):
         only = replace(classes, count=1, members=np.where(merged.members == starred, 0, -1).astype(np.int64))
-        if not star or not all(bool(model.holds(only, sensitive)[0]) for model in models):
+        nothing_left = bool((draft.members < 0).all())  # a table of stars is no release
+        if not star or nothing_left or not all(bool(model.holds(only, sensitive)[0]) for model in models):
             return _without(merged, starred, frequencies)
     return Publication(classes, merged.columns, starred, 0)
+
+
+def _within_boundaries(draft: Draft, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    """Suppress the classes that show a value above its boundary."""
+    beyond = np.zeros(draft.count, bool)
+    tuples = frequencies.cell_tuples if draft.cells is None else frequencies.cell_tuples[draft.cells]
+    inside = draft.members >= 0
+    for place, (column, shown) in enumerate(zip(columns, draft.columns, strict=True)):
+        if column.limits is not None:
+            lowest = np.full(draft.count, column.levels.height, np.int64)
+            np.minimum.at(lowest, draft.members[inside], column.limits[frequencies.tuples[tuples[inside], place]])
+            beyond |= shown.levels > lowest
+    if not beyond.any():
+        return draft
+    numbers = np.where(beyond, -1, np.cumsum(~beyond) - 1)
+    columns_left = tuple(shown.take(~beyond) for shown in draft.columns)
+    members = np.where(inside, numbers[draft.members], -1)
+    return replace(draft, members=members, count=int((~beyond).sum()), columns=columns_left)
 
 
 def _with_starred_class(draft: Draft) -> Draft:
@@ -71,6 +90,7 @@ def _with_starred_class(draft: Draft) -> Draft:
             (*shown.texts, STAR),
             np.append(shown.ids, len(shown.texts)),
             np.append(shown.penalties, 1.0),
+            np.append(shown.levels, 0),
         )
         for shown in draft.columns
     )
@@ -83,7 +103,7 @@ def _merge(draft: Draft) -> tuple[Draft, int]:
         return draft, -1
     columns = [_by_text(shown) for shown in draft.columns]
     groups, rows = group([shown.ids for shown in columns], [len(shown.texts) for shown in columns])
-    merged = tuple(Shown(shown.texts, shown.ids[rows], shown.penalties[rows]) for shown in columns)
+    merged = tuple(shown.take(rows) for shown in columns)
     stars = np.ones(len(rows), bool)
     for shown in merged:
         stars &= np.array([text == STAR for text in shown.texts], bool)[shown.ids]
@@ -95,17 +115,16 @@ def _by_text(shown: Shown) -> Shown:
     numbers: dict[str | None, int] = {}
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
-    return Shown(tuple(numbers), ids, np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties))
+    penalties = np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties)
+    return Shown(tuple(numbers), ids, penalties, shown.levels)
 
 
 def _without(draft: Draft, starred: int, frequencies: Frequencies) -> Publication:
     members = draft.members
     dropped = int(draft.weights[members == starred].sum())
     members = np.where(members == starred, -1, members - (members > starred)).astype(np.int64)
-    columns = tuple(
-        Shown(shown.texts, np.delete(shown.ids, starred), np.delete(shown.penalties, starred))
-        for shown in draft.columns
-    )
+    others = np.arange(draft.count) != starred
+    columns = tuple(shown.take(others) for shown in draft.columns)
     classes = Classes(draft.count - 1, members, draft.cells, draft.weights, frequencies)
     return Publication(classes, columns, -1, dropped)
 

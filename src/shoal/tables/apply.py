@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.policy import Policy
 from shoal.recodings.publication import Publication
-from shoal.tables.columns import plain
+from shoal.tables.columns import codes_of, domain_of, plain
 from shoal.tables.encode import Encoded
 
 Ints = npt.NDArray[np.int64]
@@ -56,8 +56,20 @@ def apply(
         name: pl.Series(column.texts, dtype=pl.String).gather(pl.Series(column.ids[classes]))
         for name, column in zip(policy.quasi_identifiers, publication.columns, strict=True)
     }
-    published = pl.DataFrame({name: shown[name] if name in shown else table[others[name]] for name in names})
+    published = pl.DataFrame({name: _alone(shown[name] if name in shown else table[others[name]]) for name in names})
     return published, None if policy.subject is None else table["subject"]
+
+
+def _alone(column: pl.Series) -> pl.Series:
+    """Return a column in memory of its own.
+
+    A text column that was picked from another shares its memory, with all texts that were not picked: a file or a
+    pickle of it would hold them.
+    """
+    if column.dtype != pl.String:
+        return column
+    domain = domain_of(column)
+    return pl.Series([*domain.texts, None], dtype=pl.String).gather(pl.Series(codes_of(column, domain)))
 
 
 def _class_of_record(kept: pl.DataFrame, encoded: Encoded, publication: Publication) -> Ints:

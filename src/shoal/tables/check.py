@@ -136,6 +136,9 @@ def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) 
     faults = list(spec.hierarchy.faults(domain))
     for fault in faults:
         yield Fault(fault.what, where, fault.got, fault.hint)
+    for label in spec.boundaries if not faults else ():
+        if not spec.hierarchy.knows(label, domain):
+            yield Fault("no such label in the hierarchy", f"{where}.boundaries", repr(label))
     if not faults:
         try:
             Levels.of(domain, list(spec.hierarchy.steps(domain)), missing=None)

@@ -107,9 +107,11 @@ def encode_column(name: str, values: pl.Series, spec: QuasiIdentifier, policy: P
     blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
     levels = (spec.hierarchy or Suppress()).build(domain, missing=blank)
     position = np.append(levels.position, len(domain) if blank else 0)
-    height = levels.height if spec.hierarchy else 0
+    limits = levels.limits(spec.boundaries) if spec.boundaries else None
+    height = levels.height if limits is None else int(limits.max(initial=0))
     form = form_of(spec, policy.publish, domain)
-    return Column(name, levels, form, spec.weight, height), position[codes_of(values, domain)].astype(np.int64)
+    column = Column(name, levels, form, spec.weight, height if spec.hierarchy else 0, limits)
+    return column, position[codes_of(values, domain)].astype(np.int64)
 
 
 def form_of(spec: QuasiIdentifier, publish: Form, domain: Domain) -> Form:

@@ -90,22 +90,18 @@ def _neighbours(path: Path) -> str:
 
 def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
     try:
-        import fastexcel  # noqa: F401
+        import fastexcel
     except ImportError:
         raise MissingExtra.of("fastexcel", "excel", "reading Excel files") from None
     options: dict[str, Any] = {"sheet_name": sheet} if sheet else {"sheet_id": 1}
     # types are inferred from all rows: a text below many numbers would be lost otherwise
     frame: pl.DataFrame = pl.read_excel(path, infer_schema_length=None, **options)
-    _check_excel_header(path, frame)
+    first = fastexcel.read_excel(path).load_sheet(sheet or 0, header_row=None, n_rows=1).to_polars()
+    names = [str(name) for name in first.row(0) if name is not None]
+    # the reader makes names up where they are missing or occur twice
+    _checked_header(["" if name.startswith("__UNNAMED__") else name for name in frame.columns], str(path))
+    _checked_header(names, str(path))
     return frame
-
-
-def _check_excel_header(path: Path, frame: pl.DataFrame) -> None:
-    """Refuse names that the reader had to make up."""
-    unnamed = [name for name in frame.columns if name.startswith("__UNNAMED__")]
-    if unnamed:
-        number = int(unnamed[0].removeprefix("__UNNAMED__")) + 1
-        raise TableError("a column has no name", where=str(path), got=f"column {number}")
 
 
 def _read_jsonl(data: bytes, types: bool) -> pl.DataFrame:
@@ -200,14 +196,13 @@ def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
     bad = ((counts != len(header)) & (lines != "")).arg_true()
     if len(bad):
         _ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), len(header))
-    rows = lines[1:].filter(lines[1:] != "")
-    if not len(rows):
-        return pl.DataFrame(dict.fromkeys(header, ()), schema_overrides=dict.fromkeys(header, pl.String))
+    if len(header) == 1:  # an empty line is a missing value, but for the end of the last line
+        return pl.DataFrame({header[0]: lines[1 : -1 if lines[-1] == "" else None]})
+    rows = [delimiter.join(map(str, range(len(header)))), *lines[1:].filter(lines[1:] != "")]
     frame = pl.read_csv(
         io.BytesIO("\n".join(rows).encode("utf-8")),
         separator=delimiter,
         quote_char=None,
-        has_header=False,
         infer_schema=False,
     )
     frame.columns = header
@@ -243,8 +238,8 @@ def _wide_rows(rows: Iterator[tuple[int, list[str]]], where: str, width: int) ->
     for line, row in rows:
         if row and len(row) != width:
             _ragged(where, line, len(row), width)
-        if row:
-            yield row
+        if row or width == 1:  # in one column an empty line is a missing value
+            yield row or [""]
 
 
 def _checked_header(header: list[str], where: str) -> list[str]:

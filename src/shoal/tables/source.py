@@ -158,8 +158,9 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
     # pandas would make floats of whole numbers, and objects of truth values, where some are missing
     nullable = {pl.Int64: "Int64", pl.Boolean: "boolean"}
     for place, column in enumerate(frame):
-        if column.null_count() and column.dtype in nullable:
-            table.isetitem(place, pandas.array(column.to_list(), dtype=nullable[column.dtype]))
+        kind = nullable.get(column.dtype.base_type())
+        if kind and column.null_count():
+            table.isetitem(place, pandas.array(column.to_list(), dtype=kind))
     return table
 
 

@@ -26,7 +26,8 @@ def to_bytes(frame: pl.DataFrame, kind: str) -> bytes:
     elif kind == "parquet":
         frame.write_parquet(buffer, compression="uncompressed", statistics=False)
     elif kind == "feather":
-        frame.write_ipc(buffer, compression="uncompressed")
+        # the oldest layout: every program reads it, and it holds each text once where it is published
+        frame.write_ipc(buffer, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
     elif kind == "jsonl":
         frame.write_ndjson(buffer)
     else:
