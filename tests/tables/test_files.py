@@ -241,9 +241,10 @@ def test_bad_csv_files(read: Read, text: str | bytes, said: str) -> None:
         ({"encoding": "ascii"}, "cannot be decoded; got tried ascii"),
         ({"delimiter": ",,"}, "must be one character"),
         ({"quote": "ab"}, "must be one character"),
+        ({"quote": ",", "delimiter": ","}, "must differ"),
         ({"delimiter": '"'}, "must differ"),
-        ({"delimiter": "\n"}, "must differ, and not end lines"),
-        ({"delimiter": "\0"}, "must differ, and not end lines"),
+        ({"delimiter": "\n"}, "ends no line"),
+        ({"delimiter": "\0"}, "ends no line"),
     ],
 )
 def test_bad_options(read: Read, options: dict[str, str], said: str) -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.policy import Policy
 from shoal.tables.profile import profile
-from shoal.tables.suggest import nice_widths, scalar, suggest
+from shoal.tables.roles import nice_widths
+from shoal.tables.suggest import scalar, suggest
 
 WORDS = [
     "name", "patient_id", "id", "age", "zip code", "PLZ", "sex", "race", "diagnosis", "salary", "notes", "birth date",

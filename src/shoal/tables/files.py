@@ -123,14 +123,14 @@ def read_csv(
 ) -> pl.DataFrame:
     """Read delimited text; every column's type is the narrowest that keeps each value as it is written."""
     text = _decoded(data, where, encoding)
-    quote = quote or _quote(text)
-    delimiter = delimiter or _delimiter(text, quote)
-    _check_marks(where, delimiter, quote)
+    quote = _mark(where, "quote", quote or _quote(text))
+    delimiter = _mark(where, "delimiter", delimiter or _delimiter(text, quote))
+    if delimiter == quote:
+        raise TableError("delimiter and quote must differ", where=where, got=f"{quote!r} for both")
     quoted = quote in text or not delimiter.isascii()
     frame = (_quoted_rows if quoted else _plain_lines)(text, where, delimiter, quote)
-    if not types:
-        return frame
-    return pl.DataFrame({name: typed(frame[name]) for name in frame.columns})
+    read = typed if types else _blank
+    return pl.DataFrame({name: read(frame[name]) for name in frame.columns})
 
 
 def _decoded(data: bytes, where: str, encoding: str | None) -> str:
@@ -171,7 +171,7 @@ def _delimiter(text: str, quote: str) -> str:
     """Choose the delimiter that gives the first lines the same number of cells, and the most of them."""
     sample = "\n".join(text[:65536].splitlines()[:50])
     best, score = ",", (0, 0)
-    for candidate in ",;\t|":
+    for candidate in ",;\t|".replace(quote, ""):
         counts = [len(row) for row in csv.reader(io.StringIO(sample), delimiter=candidate, quotechar=quote) if row]
         if counts and counts[0] > 1:
             rank = (sum(count == counts[0] for count in counts), counts[0])
@@ -180,12 +180,10 @@ def _delimiter(text: str, quote: str) -> str:
     return best
 
 
-def _check_marks(where: str, delimiter: str, quote: str) -> None:
-    got = f"{delimiter!r}, {quote!r}"
-    if len(delimiter) != 1 or len(quote) != 1:
-        raise TableError("delimiter and quote must be one character", where=where, got=got)
-    if delimiter == quote or {delimiter, quote} & set("\r\n\0"):
-        raise TableError("delimiter and quote must differ, and not end lines", where=where, got=got)
+def _mark(where: str, name: str, mark: str) -> str:
+    if len(mark) != 1 or mark in "\r\n\0":
+        raise TableError(f"the {name} must be one character that ends no line", where=where, got=repr(mark))
+    return mark
 
 
 def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
@@ -278,7 +276,7 @@ def typed(column: pl.Series) -> pl.Series:
     >>> [str(typed(pl.Series(v)).dtype) for v in (["1", "20"], ["02138"], ["1.5", None], ["1995-01-31"])]
     ['Int64', 'String', 'Float64', 'Date']
     """
-    column = column.alias("values").replace("", None)  # polars reads "^…$" in a name as a pattern
+    column = _blank(column)
     values = column.drop_nulls().unique()
     if not len(values):
         return column
@@ -290,6 +288,11 @@ def typed(column: pl.Series) -> pl.Series:
     if set(values.str.to_lowercase()) <= {"true", "false"}:
         return column.str.to_lowercase() == "true"
     return dated(column)
+
+
+def _blank(column: pl.Series) -> pl.Series:
+    # under a name of our own: polars reads "^…$" in a name as a pattern
+    return column.alias("values").replace("", None)
 
 
 def dated(column: pl.Series) -> pl.Series:

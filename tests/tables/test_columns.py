@@ -1,0 +1,109 @@
+"""Columns of every type: plain values, domains in order, codes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.errors import TableError
+from shoal.policy import QuasiIdentifier
+from shoal.tables.columns import codes_of, column_domain, domain_of, kind_of, plain
+
+NAMES = ["age", "*", "^a.*$", "^.*$", ""]
+MOMENT = dt.datetime(2020, 1, 1, 0, 30)
+COLUMNS: list[tuple[list[Any], Any, str, list[str]]] = [
+    *(([2, 1, None], kind, "integer", ["1", "2"]) for kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128)),
+    *(([2, 1, None], kind, "integer", ["1", "2"]) for kind in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)),
+    ([10, 9, None], pl.Int64, "integer", ["9", "10"]),
+    # what 64 bits cannot hold is a text, not missing
+    ([2**64 - 1, 5, None], pl.UInt64, "text", ["18446744073709551615", "5"]),
+    ([2**100, 5], pl.Int128, "text", [str(2**100), "5"]),
+    ([0.2, 0.1, None, float("nan")], pl.Float64, "float", ["0.1", "0.2"]),
+    ([0.2, 0.1], pl.Float32, "float", ["0.1", "0.2"]),
+    ([-0.0, 0.0], pl.Float64, "float", ["0.0"]),
+    ([Decimal("2.50"), Decimal("1.25"), None], pl.Decimal(10, 2), "float", ["1.25", "2.5"]),
+    ([Decimal(20), Decimal(3), None], pl.Decimal(38, 0), "integer", ["3", "20"]),
+    ([Decimal("12345678901234567890.12")], pl.Decimal(38, 2), "text", ["12345678901234567890.12"]),
+    (["b", "a", "", None], pl.String, "text", ["a", "b"]),
+    (["b", "a", "", None], pl.Categorical, "text", ["a", "b"]),
+    (["b", "a", None], pl.Enum(["z", "b", "a"]), "text", ["a", "b"]),
+    ([True, False, None], pl.Boolean, "boolean", ["false", "true"]),
+    ([dt.date(2020, 1, 2), dt.date(1890, 1, 1), None], pl.Date, "date", ["1890-01-01", "2020-01-02"]),
+    *(([MOMENT, None], pl.Datetime(unit), "datetime", ["2020-01-01 00:30:00.000000"]) for unit in ("ms", "us", "ns")),
+    ([dt.time(1, 2), None], pl.Time, "text", ["01:02:00"]),
+    ([dt.timedelta(days=1), None], pl.Duration("ms"), "integer", ["86400000000"]),
+    ([None, None], pl.Null, "text", []),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("values", "dtype", "kind", "texts"), COLUMNS)
+def test_every_type_has_a_domain_and_codes(
+    name: str, values: list[Any], dtype: Any, kind: str, texts: list[str]
+) -> None:
+    column = plain(pl.Series("x", values, dtype=dtype).alias(name))
+    domain = domain_of(column)
+    assert (kind_of(column), domain.kind) == (kind, kind)
+    assert sorted(domain.texts) == sorted(texts)
+    assert domain.texts == tuple(texts) or kind == "text"
+    codes = codes_of(column, domain).tolist()
+    shown = column.cast(pl.String).to_list()
+    assert [domain.texts[code] if code < len(domain) else None for code in codes] == shown
+    assert shown.count(None) == sum(value is None or value == "" or value != value for value in values)  # noqa: PLR0124
+
+
+def test_moments_are_given_in_utc() -> None:
+    column = pl.Series("t", [MOMENT]).dt.replace_time_zone("Europe/Berlin")
+    assert plain(column).to_list() == [dt.datetime(2019, 12, 31, 23, 30)]
+    assert plain(column).dtype == pl.Datetime("us")
+
+
+@pytest.mark.parametrize("order", [[0.0, -0.0], [-0.0, 0.0]])
+def test_the_order_of_zeros_changes_nothing(order: list[float]) -> None:
+    assert domain_of(plain(pl.Series(order))).texts == ("0.0",)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series("^x$", [[1]]),
+        pl.Series("^x$", [[1, 2]], dtype=pl.Array(pl.Int64, 2)),
+        pl.Series("^x$", [{"a": 1}]),
+        pl.Series("^x$", [b"x"]),
+        pl.Series("^x$", [object()], dtype=pl.Object),
+    ],
+)
+def test_types_that_cannot_be_published(column: pl.Series) -> None:
+    with pytest.raises(TableError, match=r"\^x\$: values of this type cannot be published; got .*drop the column"):
+        plain(column)
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "texts"),
+    [
+        ([1], ("1", "20", "x"), ("1", "20")),
+        ([1.5], ("2.5",), ("1.5", "2.5")),
+        (["b"], ("a", "b"), ("a", "b")),
+        ([True], ("false", "true", "maybe"), ("false", "true")),
+        ([dt.date(2020, 1, 2)], ("2020-01-03", "2020-02-30"), ("2020-01-02", "2020-01-03")),
+        ([MOMENT], ("2020-01-02 00:00:00.000000",), ("2020-01-01 00:30:00.000000", "2020-01-02 00:00:00.000000")),
+    ],
+)
+def test_declared_values_join_the_domain(values: list[Any], declared: tuple[str, ...], texts: tuple[str, ...]) -> None:
+    assert domain_of(plain(pl.Series(values)), declared=declared).texts == texts
+
+
+def test_the_policy_may_declare_the_domain() -> None:
+    tree = {"hierarchy": "tree", "nodes": {"*": {"few": ["a", "b"], "more": ["c"]}}}
+    column = plain(pl.Series(["b"]))
+    assert column_domain(column, QuasiIdentifier.model_validate(tree)).texts == ("b",)
+    assert column_domain(column, QuasiIdentifier.model_validate({**tree, "domain": "hierarchy"})).texts == (
+        "a",
+        "b",
+        "c",
+    )
+    assert column_domain(plain(pl.Series([5])), QuasiIdentifier(domain=(0, 20))).span == 20
