@@ -64,3 +64,10 @@ def test_a_suppressed_record_costs_1_per_cell() -> None:
     release = shoal.anonymize(TABLE, POLICY)
     assert release.loss == 1 / 11
     assert release.audit.utility["discernibility"].total == 5**2 + 5**2 + 11
+
+
+def test_the_share_is_exact() -> None:
+    # 0.29 * 100 is 28.999999999999996 as floats
+    policies = [POLICY.replace(max_suppressed=share) for share in (0.29, 0.07, 0.57, 0.1)]
+    assert [policy.may_suppress(100) for policy in policies] == [29, 7, 57, 10]
+    assert POLICY.replace(max_suppressed=0.1).may_suppress(9) == 0

@@ -75,7 +75,7 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     )
     if not publication.classes.count:
         raise Infeasible("every record would be suppressed")
-    allowed = int(policy.max_suppressed * encoded.frequencies.records)
+    allowed = policy.may_suppress(encoded.frequencies.records)
     if publication.suppressed > allowed:
         raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
     return Decision(policy, encoded, recoding, publication)

@@ -51,7 +51,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         policy.loss,
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
-    allowed = int(policy.max_suppressed * source.frame.height) - encoded.barred
+    allowed = policy.may_suppress(source.frame.height) - encoded.barred
     rows = []
     for visit in visits(problem, losses):
         sizes = visit.node.classes(problem).sizes

@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -217,6 +219,10 @@ class Policy(Frozen):
         """The columns that are never published: identifiers and the subject."""
         extra = () if self.subject is None or self.subject in self.identifiers else (self.subject,)
         return (*self.identifiers, *extra)
+
+    def may_suppress(self, records: int) -> int:
+        """Return how many of so many records may be suppressed, exactly: 29 of 100 for a share of 0.29."""
+        return floor(Fraction(repr(self.max_suppressed)) * records)
 
     def check(self, table: object) -> list[Fault]:
         """Return every misfit between this policy and a table, all at once."""

@@ -61,8 +61,8 @@ class _Reader:
 
     def is_beyond(self, text: str) -> bool:
         """Whether no value that a text may stand for could be published as wide as this."""
-        if not self.bounds:
-            return False
+        if not self.bounds or (text == STAR and self.blank and self.wild):
+            return False  # a missing value that matches anything shows * and has no boundary
         values = self._values(text)
         return bool(values) and all(value in self.bounds and not values <= self.bounds[value] for value in values)
 

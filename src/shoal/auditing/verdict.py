@@ -207,7 +207,7 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
 def _suppression_faults(policy: Policy, records: int, starred: int, left_out: int) -> list[Fault]:
     if left_out < 0:
         return [Fault("the published table has more records than the original", got=f"{-left_out} more")]
-    allowed = int(policy.max_suppressed * records)
+    allowed = policy.may_suppress(records)
     if starred + left_out > allowed:
         return [
             Fault(

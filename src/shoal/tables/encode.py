@@ -55,12 +55,10 @@ class Encoded:
 
     def problem(self, policy: Policy, progress: Progress = silent) -> Problem:
         """Return the question that a search answers."""
-        allowed = int(policy.max_suppressed * self.frequencies.records) - self.barred
+        may = policy.may_suppress(self.frequencies.records)
+        allowed = may - self.barred
         if allowed < 0:
-            raise Infeasible(
-                f"{self.barred} records must be suppressed for their missing values, "
-                f"{int(policy.max_suppressed * self.frequencies.records)} may be"
-            )
+            raise Infeasible(f"{self.barred} records must be suppressed for their missing values, {may} may be")
         return Problem(
             self.searchable,
             self.columns,
