@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,7 +70,6 @@ class Release:
         if kind not in ENDINGS:
             raise WriteError("no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS))
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             with _workshop(folder) as workshop:
                 names = self._write_all(workshop, kind)
                 for name in names:  # the manifest last: it vouches for the others
@@ -144,18 +145,18 @@ def titles(policy: Policy) -> list[str]:
     ]
 
 
-class _workshop:  # noqa: N801 - reads as a verb phrase: with _workshop(folder)
-    """A hidden folder beside the result, gone whatever happens."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> Path:
-        self.path = Path(tempfile.mkdtemp(prefix=".shoal-", dir=self.folder))
-        return self.path
-
-    def __exit__(self, *error: object) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+@contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A hidden folder inside the result's, gone whatever happens; the result's too, if it is new and stays empty."""
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(prefix=".shoal-", dir=folder))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _hashes(folder: Path) -> dict[str, str]:

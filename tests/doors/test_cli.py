@@ -156,7 +156,7 @@ BAD_POLICIES = {
     "k = 2.5": (YAML.replace("k: 5", "k: 2.5"), "models[0].k: must be a whole number; got 2.5"),
     "k larger than n": (YAML.replace("k: 5", "k: 61"), "asks for 61, the whole table attains 60"),
     "no model": (YAML.replace("  - {name: k-anonymity, k: 5}\n", "  []\n"), "models: must not be empty"),
-    "models left out": (YAML.split("models")[0], "models: is required"),
+    "models left out": (YAML.split("models", maxsplit=1)[0], "models: is required"),
     "a model nobody knows": (YAML.replace("k-anonymity", "k-anonimity"), "did you mean 'k-anonymity'?"),
     "a typo in a parameter": (YAML.replace("widths", "widht"), "did you mean 'widths'?"),
     "a typo in a column": (YAML.replace("  zip:", "  zap:"), "did you mean 'zip'?"),

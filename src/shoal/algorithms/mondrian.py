@@ -54,6 +54,7 @@ class Mondrian(Algorithm):
 
 
 def _strict(problem: Problem) -> Local:
+    problem.progress("preparing the search (compiled once per machine)", 0, 0)
     from shoal.kernels.cut import propose_cuts
 
     frequencies = problem.frequencies

@@ -3,3 +3,23 @@
 Compiled by numba when a search first needs them (once per machine: the result is cached on disk), each with a
 plain twin in :mod:`shoal.kernels.plain` that tests compare with it.
 """
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def _find_a_cache() -> None:
+    """Let numba cache somewhere even where neither the package nor the home folder can be written to.
+
+    A fresh folder of our own, never a known place in a shared one: numba runs what it finds in its cache.
+    """
+    ours = Path(__file__).parent
+    places = [ours / "__pycache__" if (ours / "__pycache__").exists() else ours, Path.home()]
+    if "NUMBA_CACHE_DIR" not in os.environ and not any(os.access(place, os.W_OK) for place in places):
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="shoal-numba-")
+
+
+_find_a_cache()

@@ -117,6 +117,8 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
             pass  # no pyarrow, or values that it does not know (its own errors are TypeError and ValueError too)
     values = [None if _is_missing(value) else value for value in column.tolist()]
     if _is_plain(column):
+        if any(isinstance(value, float) for value in values):
+            values = [None if value is None else float(value) for value in values]
         try:
             return pl.Series(values, strict=True)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):

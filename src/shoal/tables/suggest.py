@@ -16,7 +16,7 @@ from shoal.errors import TableError
 from shoal.policy import Policy
 from shoal.tables.columns import plain
 from shoal.tables.profile import Profile, profile
-from shoal.tables.roles import FEW, Suggested, Role, decided, generalized
+from shoal.tables.roles import FEW, Role, Suggested, decided, generalized
 from shoal.tables.source import open_table
 
 

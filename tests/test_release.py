@@ -1,0 +1,87 @@
+"""What is written, and what is in the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import WriteError
+
+
+@pytest.fixture(scope="module")
+def release() -> shoal.Release:
+    return shoal.anonymize(*shoal.datasets.load("hospital"))
+
+
+def test_the_manifest_vouches_for_the_files(release: shoal.Release, tmp_path: Path) -> None:
+    files = release.write(tmp_path)
+    manifest = json.loads(files["manifest"].read_text())
+    assert manifest["policy_hash"] == release.policy.hash
+    assert manifest["seed"] == 0
+    assert manifest["recoding"]["levels"] == {"date of birth": 2, "gender": 0, "zip code": 0, "race": 0}
+    assert set(manifest["versions"]) >= {"shoal", "numpy", "polars", "python"}
+    for name, digest in manifest["files"].items():
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_fingerprint_tells_tables_apart_but_not_their_order() -> None:
+    table, policy = shoal.datasets.load("hospital")
+    one = shoal.anonymize(table, policy).manifest["data_fingerprint"]
+    assert shoal.anonymize(table.reverse(), policy).manifest["data_fingerprint"] == one
+    other = table.with_columns(disease=pl.Series([*table["disease"].to_list()[1:], "Flu"]))
+    assert shoal.anonymize(other, policy).manifest["data_fingerprint"] != one
+
+
+def test_nothing_of_the_raw_table_is_in_the_manifest_or_report(release: shoal.Release, tmp_path: Path) -> None:
+    files = release.write(tmp_path)
+    for name in ("manifest", "audit", "report"):
+        text = files[name].read_text()
+        assert "1995-09-20" not in text
+        assert "Stomachache" not in text
+
+
+def test_writing_twice_gives_the_same_bytes(release: shoal.Release, tmp_path: Path) -> None:
+    first = {name: path.read_bytes() for name, path in release.write(tmp_path / "a").items()}
+    second = {name: path.read_bytes() for name, path in release.write(tmp_path / "b").items()}
+    assert first == second
+
+
+def test_other_files_in_the_folder_stay(release: shoal.Release, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    release.write(tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_unknown_format_is_refused_before_anything_is_made(release: shoal.Release, tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="no such format"):
+        release.write(tmp_path / "out", format="docx")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_leaves_nothing(release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+
+    from shoal import release as module
+
+    calls: list[Path] = []
+
+    def full(path: Path, data: bytes) -> None:
+        calls.append(path)
+        if len(calls) == 3:
+            path.write_bytes(data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        path.write_bytes(data)
+
+    monkeypatch.setattr(module, "write_bytes", full)
+    with pytest.raises(WriteError, match="the disk is full"):
+        release.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_its_repr_says_what_matters(release: shoal.Release) -> None:
+    assert repr(release) == "<Release k-anonymity=2; 16.7% of records suppressed; loss 0.2177>"
