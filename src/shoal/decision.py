@@ -54,7 +54,7 @@ class Decision:
             np.array([column.weight for column in self.policy.quasi_identifiers.values()]),
             publication.suppressed,
             publication.suppressed - publication.dropped,
-            max((getattr(model, "k", 1) for model in self.policy.models), default=1),
+            self.policy.k,
         )
 
 

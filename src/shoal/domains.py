@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,6 +14,10 @@ Kind = Literal["integer", "float", "date", "datetime", "boolean", "text"]
 
 STAR = "*"
 """What a suppressed value is published as, and the label at the top of every hierarchy."""
+
+
+Profiles = Callable[[], npt.NDArray[np.float64]]
+"""Makes ``profiles[value, feature]``: how often each value occurs together with values of other columns."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,11 @@ class Domain:
     """How each value is published as it is."""
     limits: tuple[float, float] | None = field(default=None, compare=False)
     """The least and greatest value that the column could hold, where the policy declares them."""
+    counts: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+    """Records of each value, for hierarchies that are built from data; 1 each where they are not known."""
+    k: int = field(default=2, compare=False)
+    """The k that the policy asks for."""
+    profiles: Profiles | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, kind: Kind, values: list[Any]) -> Domain:
@@ -65,4 +75,11 @@ class Domain:
 
     def take(self, order: npt.NDArray[np.intp]) -> Domain:
         """Return the same domain in another order."""
-        return Domain(self.kind, self.values[order], tuple(self.texts[i] for i in order), self.limits)
+        counts = None if self.counts is None else self.counts[order]
+        texts = tuple(self.texts[i] for i in order)
+        return replace(self, values=self.values[order], texts=texts, counts=counts)
+
+    @cached_property
+    def records(self) -> npt.NDArray[np.int64]:
+        """Records of each value."""
+        return np.ones(len(self), np.int64) if self.counts is None else self.counts

@@ -220,6 +220,11 @@ class Policy(Frozen):
         extra = () if self.subject is None or self.subject in self.identifiers else (self.subject,)
         return (*self.identifiers, *extra)
 
+    @property
+    def k(self) -> int:
+        """The k that is asked for; 1 where none is."""
+        return max((int(getattr(model, "k", 1)) for model in self.models), default=1)
+
     def may_suppress(self, records: int) -> int:
         """Return how many of so many records may be suppressed, exactly: 29 of 100 for a share of 0.29."""
         return floor(Fraction(repr(self.max_suppressed)) * records)

@@ -89,9 +89,11 @@ class Lattice:
         """Yield a node, then every node above it that raises only columns from ``first`` on."""
         yield node
         for place in range(first, len(self.heights)):
+            nested = self.problem.columns[place].levels.nested
             above = node
-            while above.levels[place] < self.heights[place]:
-                above = self._raise(above, place)
+            for level in range(1, self.heights[place] + 1):
+                # where labels of a level do not lie in labels of the next, only the values themselves roll up
+                above = self._raise(above if nested else node, place, level)
                 yield from self._climb(above, place + 1)
 
     def _bottom(self) -> Node:
@@ -99,9 +101,9 @@ class Lattice:
         everyone = np.arange(len(tuples), dtype=np.int64)
         return Node((0,) * tuples.shape[1], everyone, tuples.T.astype(np.int64), everyone)
 
-    def _raise(self, below: Node, place: int) -> Node:
+    def _raise(self, below: Node, place: int, to: int) -> Node:
         column = self.problem.columns[place]
-        levels = tuple(level + (number == place) for number, level in enumerate(below.levels))
+        levels = (*below.levels[:place], to, *below.levels[place + 1 :])
         labels = below.labels.copy()
         codes = self.problem.frequencies.tuples[below.examples, place]
         labels[place] = column.levels.codes[levels[place]][codes]

@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.domains import STAR, Domain
 from shoal.errors import Fault, examples
-from shoal.policy import QuasiIdentifier
+from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, plain
 
 Floats = npt.NDArray[np.float64]
@@ -21,27 +21,28 @@ _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
 _MISSING = "(missing)"
 
 
-def penalties_of(texts: pl.Series, raw: pl.Series, spec: QuasiIdentifier) -> tuple[Floats, list[Fault]]:
+def penalties_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Floats, list[Fault]]:
     """Return the certainty penalty of each published text of a column, and what is wrong with the texts."""
-    reader = _Reader(plain(raw), spec)
+    reader = _Reader(raw, name, policy)
     meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
     beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
     faults = []
     if unread:
         what = "published values that are no value, label, range or set of the column"
-        faults.append(Fault(what, where=raw.name, got=examples(unread)))
+        faults.append(Fault(what, where=name, got=examples(unread)))
     if beyond:
-        faults.append(Fault("published above a boundary", where=raw.name, got=examples(beyond)))
+        faults.append(Fault("published above a boundary", where=name, got=examples(beyond)))
     return np.array([meaning[text] or 0.0 for text in texts.to_list()], np.float64), faults
 
 
 class _Reader:
     """Reads the published texts of one column."""
 
-    def __init__(self, column: pl.Series, spec: QuasiIdentifier) -> None:
-        self.domain = column_domain(column, spec)
-        self.blank = column.null_count() > 0 and spec.missing in ("own-value", "wildcard")
+    def __init__(self, raw: pl.DataFrame, name: str, policy: Policy) -> None:
+        spec = policy.quasi_identifiers[name]
+        self.domain = column_domain(raw, name, policy)
+        self.blank = plain(raw[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank
         self.place = {text: number for number, text in enumerate(self.domain.texts)}
@@ -82,18 +83,16 @@ class _Reader:
         labels: dict[str, float] = {}
         for step in spec.hierarchy.steps(self.domain) if spec.hierarchy and len(self.domain) else ():
             covered: dict[str, set[int]] = {}
-            for number, label in enumerate(step.labels):
-                covered.setdefault(label, set()).add(number)
+            for code, label in enumerate(step.labels):
+                covered.setdefault(label, set()).add(code)
             self.covered |= {label: values | self.covered.get(label, set()) for label, values in covered.items()}
-            for number, label in enumerate(step.labels):
+            for number, label in enumerate(step.names):
                 if step.lows is not None and step.highs is not None:
-                    low, high = (
-                        max(step.lows[number], self.domain.low),
-                        min(step.highs[number], self.domain.high),
-                    )
+                    low, high = max(step.lows[number], self.domain.low), min(step.highs[number], self.domain.high)
                     cost = (high - low) / self.domain.span if self.domain.span > 0 else 0.0
                 else:
-                    cost = len(covered[label]) / self.size if len(covered[label]) > 1 else 0.0
+                    held = len(covered.get(label, ()))
+                    cost = held / self.size if held > 1 else 0.0
                 labels[label] = max(labels.get(label, 0.0), cost)
         return labels
 

@@ -248,7 +248,7 @@ def _utility(
     penalties = np.zeros((classes.height, len(keys)))
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        values, unread = penalties_of(classes[f"q{place}"], raw[name], policy.quasi_identifiers[name])
+        values, unread = penalties_of(classes[f"q{place}"], raw, name, policy)
         penalties[:, place] = values
         faults += unread
         shown[name] = counted.classes[f"q{place}"].n_unique()
@@ -260,7 +260,7 @@ def _utility(
         np.array([policy.quasi_identifiers[name].weight for name in keys]),
         counted.starred + left_out,
         counted.starred,
-        max((getattr(model, "k", 1) for model in policy.models), default=1),
+        policy.k,
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):

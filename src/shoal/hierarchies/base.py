@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +22,32 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Step:
-    """One level above the values: the label of each value and, for ordered labels, what it covers."""
+    """One level above the values: which label each value has and, for ordered labels, what each label covers.
 
-    labels: Sequence[str]
+    Examples
+    --------
+    >>> Step.of(["low", "high", "low"]).numbers
+    array([0, 1, 0], dtype=int32)
+    """
+
+    numbers: Ints
+    """The number of each value's label."""
+    names: tuple[str, ...]
+    """The labels; no two are the same."""
     lows: Floats | None = None
     highs: Floats | None = None
+    """The least and the greatest that each label covers."""
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> Step:
+        """Make a level from the label of each value."""
+        places = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        return cls(np.array([places[label] for label in labels], np.int32), tuple(places))
+
+    @property
+    def labels(self) -> list[str]:
+        """The label of each value."""
+        return [self.names[number] for number in self.numbers.tolist()]
 
 
 class Hierarchy(Entry):
@@ -37,6 +59,8 @@ class Hierarchy(Entry):
     """
 
     family: ClassVar[str] = "hierarchies"
+    nested: ClassVar[bool] = True
+    """Whether each label lies in one label of the level above."""
 
     @abstractmethod
     def steps(self, domain: Domain) -> Iterator[Step]:
@@ -48,7 +72,7 @@ class Hierarchy(Entry):
 
     def knows(self, label: str, domain: Domain) -> bool:
         """Return whether a label belongs to this hierarchy."""
-        return any(label in step.labels for step in self.steps(domain)) or label in domain.texts
+        return any(label in step.names for step in self.steps(domain)) or label in domain.texts
 
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield what is wrong with this hierarchy for these values: values without a label, with examples."""
@@ -61,7 +85,15 @@ class Hierarchy(Entry):
         problems = list(self.faults(domain))
         if problems:
             raise HierarchyError(problems)
-        return Levels.of(domain, list(self.steps(domain)), missing=missing)
+        return Levels.of(domain, list(self.steps(domain)), missing=missing, nested=self.nested)
+
+    def distortions(self, levels: Levels) -> Floats:
+        """Return ``distortions[level, code]``: the height at the top, below in proportion to what a label covers.
+
+        Yaseen et al. (2018), III.B: the proportion is that of the interval, or of the number of values where a
+        label is no interval; a single value has none.
+        """
+        return levels.penalties * levels.height
 
 
 @dataclass(frozen=True)
@@ -95,6 +127,8 @@ class Levels:
     penalties: Floats
     lows: Floats
     highs: Floats
+    nested: bool = True
+    """Whether each label lies in one label of the level above, so that classes can be rolled up level by level."""
 
     @property
     def height(self) -> int:
@@ -132,17 +166,19 @@ class Levels:
         return self.labels[level][int(self.codes[level, code])]
 
     @classmethod
-    def of(cls, domain: Domain, steps: list[Step], *, missing: str | None) -> Levels:
+    def of(cls, domain: Domain, steps: list[Step], *, missing: str | None, nested: bool = True) -> Levels:
         """Check the steps, put ``*`` on top, order the values, and measure each label."""
-        if not steps or set(steps[-1].labels) != {STAR}:
-            steps = [*steps, Step([STAR] * len(domain))]
-        _check_coarsening(domain, steps)
+        if not steps or steps[-1].names != (STAR,):
+            steps = [*steps, Step(np.zeros(len(domain), np.int32), (STAR,))]
+        if nested:
+            _check_coarsening(steps)
         order = _hierarchy_order(steps)
         position = np.empty(len(domain), np.int32)
         position[order] = np.arange(len(domain), dtype=np.int32)
         with_missing = missing in ("own-value", "wildcard")
         blank = STAR if missing == "wildcard" else None
-        return cls._assemble(domain.take(order), _reorder(steps, order), position, with_missing, blank)
+        built = cls._assemble(domain.take(order), _reorder(steps, order), position, with_missing, blank)
+        return replace(built, nested=nested)
 
     @classmethod
     def _assemble(
@@ -157,51 +193,57 @@ class Levels:
         if domain.ordered:
             lows[0, : len(domain)] = highs[0, : len(domain)] = domain.values
         for level, step in enumerate(steps, start=1):
-            numbers = {label: number for number, label in enumerate(dict.fromkeys(step.labels))}
-            codes[level, : len(domain)] = [numbers[label] for label in step.labels]
-            texts: list[str | None] = list(numbers)
+            codes[level, : len(domain)] = step.numbers
+            texts: list[str | None] = list(step.names)
             if with_missing and level < height:
                 codes[level, -1] = len(texts)
                 texts.append(blank)
-            labels.append(tuple(texts) or (STAR,))
+            labels.append(tuple(texts))
             if step.lows is not None and step.highs is not None:
-                lows[level, : len(domain)], highs[level, : len(domain)] = step.lows, step.highs
+                lows[level, : len(domain)] = step.lows[step.numbers]
+                highs[level, : len(domain)] = step.highs[step.numbers]
+        if domain.ordered and len(domain):
+            lows[height, : len(domain)], highs[height, : len(domain)] = domain.low, domain.high
         penalties = _penalties(domain, codes, lows, highs, blank if with_missing else None)
         return cls(domain, position, codes, tuple(labels), penalties, lows, highs)
 
 
-def _check_coarsening(domain: Domain, steps: list[Step]) -> None:
-    below: Sequence[str] = domain.texts
-    for level, step in enumerate(steps, start=1):
-        parents: dict[str, set[str]] = {}
-        for child, parent in zip(below, step.labels, strict=True):
-            parents.setdefault(child, set()).add(parent)
-        split = [child for child, above in parents.items() if len(above) > 1]
-        if split and level > 1:
+def _check_coarsening(steps: list[Step]) -> None:
+    for level, (below, above) in enumerate(pairwise(steps), start=2):
+        pairs = np.unique(below.numbers.astype(np.int64) * len(above.names) + above.numbers)
+        parents = np.bincount(pairs // len(above.names), minlength=len(below.names))
+        if (parents > 1).any():
+            child = int(np.argmax(parents > 1))
+            names = [above.names[pair % len(above.names)] for pair in pairs if pair // len(above.names) == child]
             raise HierarchyError(
-                f"{split[0]!r} has {len(parents[split[0]])} parents",
+                f"{below.names[child]!r} has {len(names)} parents",
                 where=f"level {level}",
-                got=examples(sorted(parents[split[0]])),
+                got=examples(sorted(names)),
                 hint="a label belongs to one label of the level above",
             )
-        below = step.labels
 
 
 def _hierarchy_order(steps: list[Step]) -> npt.NDArray[np.intp]:
     """Order values by their labels from the top down; labels in order of their first value."""
     keys = []
     for step in steps:
-        first = {label: number for number, label in enumerate(dict.fromkeys(step.labels))}
-        keys.append(np.array([first[label] for label in step.labels], dtype=np.int64))
-    count = len(steps[0].labels)
-    return np.lexsort([np.arange(count), *keys])
+        _, first, place = np.unique(step.numbers, return_index=True, return_inverse=True)
+        keys.append(np.argsort(np.argsort(first))[place])
+    return np.lexsort([np.arange(len(steps[0].numbers)), *keys])
 
 
 def _reorder(steps: list[Step], order: npt.NDArray[np.intp]) -> list[Step]:
-    def moved(array: Floats | None) -> Floats | None:
-        return None if array is None else array[order]
-
-    return [Step([step.labels[i] for i in order], moved(step.lows), moved(step.highs)) for step in steps]
+    """Put the values of each level in another order, and number its labels in the order of their values."""
+    moved = []
+    for step in steps:
+        used, first, numbers = np.unique(step.numbers[order], return_index=True, return_inverse=True)
+        turn = np.argsort(first)
+        place = np.argsort(turn)
+        chosen = used[turn]
+        names = tuple(step.names[number] for number in chosen.tolist())
+        ends = [None if array is None else array[chosen] for array in (step.lows, step.highs)]
+        moved.append(Step(place[numbers].astype(np.int32), names, *ends))
+    return moved
 
 
 def _penalties(domain: Domain, codes: Ints, lows: Floats, highs: Floats, blank: str | None) -> Floats:
@@ -223,8 +265,8 @@ def _penalties(domain: Domain, codes: Ints, lows: Floats, highs: Floats, blank: 
     return result
 
 
-def as_rows(levels: Levels) -> list[dict[str, Any]]:
-    """Return the nodes of each level as plain data: label, number of values, what it covers, its penalty."""
+def as_rows(levels: Levels, distortions: Floats) -> list[dict[str, Any]]:
+    """Return the nodes of each level as plain data: label, number of values, what it covers, its distortion."""
     rows = []
     for level in range(levels.height + 1):
         nodes = []
@@ -239,7 +281,7 @@ def as_rows(levels: Levels) -> list[dict[str, Any]]:
                     "values": len(under),
                     "low": None if np.isnan(low) else float(low),
                     "high": None if np.isnan(high) else float(high),
-                    "distortion": float(levels.penalties[level, under[0]]),
+                    "distortion": float(distortions[level, under[0]]),
                     "codes": (int(under[0]), int(under[-1])),
                 }
             )

@@ -59,7 +59,10 @@ class Dates(Hierarchy):
             if granularity == "day" and domain.kind == "date":
                 continue
             first, last, labels = _PERIODS[granularity](days)
-            yield Step(labels, _number(first, unit), _number(last + _one_less(unit), unit))
+            step = Step.of(labels)
+            _, example = np.unique(step.numbers, return_index=True)
+            ends = _number(first, unit)[example], _number(last + _one_less(unit), unit)[example]
+            yield Step(step.numbers, step.names, *ends)
 
 
 def _number(days: Days, unit: str) -> npt.NDArray[np.float64]:

@@ -108,11 +108,10 @@ def _exact(number: float) -> Fraction:
 def _step(
     places: Sequence[int], ends: dict[int, tuple[Fraction, Fraction]], whole: bool, last: int | None = None
 ) -> Step:
-    covered = {place: _covered(low, high, whole, place == last) for place, (low, high) in ends.items()}
-    labels = [covered[place][0] for place in places]
-    lows = np.array([covered[place][1] for place in places], np.float64)
-    highs = np.array([covered[place][2] for place in places], np.float64)
-    return Step(labels, lows, highs)
+    used, numbers = np.unique(np.array(places), return_inverse=True)
+    covered = [_covered(*ends[place], whole, place == last) for place in used.tolist()]
+    names, lows, highs = zip(*covered, strict=True)
+    return Step(numbers.astype(np.int32), names, np.array(lows, np.float64), np.array(highs, np.float64))
 
 
 def _covered(low: Fraction, high: Fraction, whole: bool, closed: bool) -> tuple[str, float, float]:

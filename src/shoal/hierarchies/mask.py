@@ -44,7 +44,7 @@ class Mask(Hierarchy):
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per number of kept characters."""
         for kept in self.keep:
-            yield Step([self._masked(text, kept) for text in domain.texts])
+            yield Step.of([self._masked(text, kept) for text in domain.texts])
 
     def _masked(self, text: str, kept: int) -> str:
         if kept == 0:

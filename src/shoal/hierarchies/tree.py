@@ -89,7 +89,7 @@ class Tree(Hierarchy):
         paths = self._paths()
         depth = max(len(path) for path in paths.values())
         for level in range(depth - 1, 0, -1):
-            yield Step([path[min(level, len(path)) - 1] for path in (paths[t] for t in domain.texts)])
+            yield Step.of([path[min(level, len(path)) - 1] for path in (paths[t] for t in domain.texts)])
 
     def _paths(self) -> dict[str, tuple[str, ...]]:
         """Value → labels from the root to the value itself."""

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
-from shoal.hierarchies.base import Levels
 from shoal.policy import Policy, QuasiIdentifier
-from shoal.tables.columns import domain_of, plain
+from shoal.tables.columns import column_domain, domain_of, plain
 from shoal.tables.source import open_table
 
 
@@ -34,7 +33,7 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     yield from _counts(frame, policy)
     for name, spec in policy.quasi_identifiers.items():
         if name in frame.columns:
-            yield from _quasi_identifier(frame[name], spec, policy)
+            yield from _quasi_identifier(frame, name, spec, policy)
     for name, role in policy.sensitive.items():
         if name in frame.columns:
             where = f"sensitive.{name}"
@@ -111,10 +110,10 @@ def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             )
 
 
-def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
-    where = f"quasi_identifiers.{column.name}"
+def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
+    where = f"quasi_identifiers.{name}"
     try:
-        column = plain(column)
+        column = plain(frame[name])
     except TableError as error:
         yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
         return
@@ -133,6 +132,7 @@ def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) 
             yield Fault("values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}")
     if spec.hierarchy is None or not len(domain):
         return
+    domain = column_domain(frame, name, policy)
     faults = list(spec.hierarchy.faults(domain))
     for fault in faults:
         yield Fault(fault.what, where, fault.got, fault.hint)
@@ -141,7 +141,7 @@ def _quasi_identifier(column: pl.Series, spec: QuasiIdentifier, policy: Policy) 
             yield Fault("no such label in the hierarchy", f"{where}.boundaries", repr(label))
     if not faults:
         try:
-            Levels.of(domain, list(spec.hierarchy.steps(domain)), missing=None)
+            spec.hierarchy.build(domain, missing=None)
         except HierarchyError as error:
             for fault in error.faults:
                 yield Fault(fault.what, f"{where}, {fault.where}", fault.got, fault.hint)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.domains import Domain, Kind
 from shoal.errors import TableError
-from shoal.policy import QuasiIdentifier
+from shoal.policy import Policy
 
 Ints = npt.NDArray[np.int64]
 
@@ -106,8 +109,44 @@ def codes_of(column: pl.Series, domain: Domain) -> Ints:
     return codes
 
 
-def column_domain(values: pl.Series, spec: QuasiIdentifier) -> Domain:
-    """Return the domain that losses are measured against: observed, or as the policy declares it."""
+def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
+    """Return all that a hierarchy may be built from: values, records of each, the policy's k, profiles.
+
+    The domain that losses are measured against is the observed one, or as the policy declares it.
+    """
+    spec, values = policy.quasi_identifiers[name], plain(frame[name])
     declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
     limits = spec.domain if isinstance(spec.domain, tuple) else None
-    return domain_of(values, declared=declared, limits=limits)
+    domain = domain_of(values, declared=declared, limits=limits)
+    codes = codes_of(values, domain)
+    counts = np.bincount(codes, minlength=len(domain) + 1)[: len(domain)].astype(np.int64)
+    others = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
+    profiles = partial(_profiles, frame, codes, len(domain), others) if others else None
+    return replace(domain, counts=counts, k=max(policy.k, 2), profiles=profiles)
+
+
+def _profiles(frame: pl.DataFrame, codes: Ints, count: int, others: list[str]) -> npt.NDArray[np.float64]:
+    """Return for each value the shares of the other columns' values among its records."""
+    blocks = []
+    for other in others:
+        features, width = _features(plain(frame[other]))
+        held = np.bincount(codes * width + features, minlength=(count + 1) * width)[: count * width]
+        block = held.reshape(count, width).astype(np.float64)
+        blocks.append(block / np.maximum(block.sum(axis=1, keepdims=True), 1.0))
+    return np.concatenate(blocks, axis=1)
+
+
+_EIGHTHS, _FREQUENT = 8, 50
+
+
+def _features(column: pl.Series) -> tuple[Ints, int]:
+    """Return the feature of each record: numbers in eighths, the frequent categories, the missing value."""
+    domain = domain_of(column)
+    codes = codes_of(column, domain)
+    counts = np.bincount(codes, minlength=len(domain) + 1)[: len(domain)]
+    if domain.ordered:
+        reached = np.cumsum(counts) - counts
+        feature = reached * _EIGHTHS // max(int(counts.sum()), 1)
+        return np.append(feature, _EIGHTHS)[codes].astype(np.int64), _EIGHTHS + 1
+    rank = np.argsort(np.argsort(-counts, kind="stable"))
+    return np.append(np.minimum(rank, _FREQUENT), _FREQUENT + 1)[codes].astype(np.int64), _FREQUENT + 2

@@ -76,12 +76,11 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     barred = np.zeros(frame.height, bool)
     columns, codes = [], []
     for name, spec in policy.quasi_identifiers.items():
-        values = plain(frame[name])
-        column, numbers = encode_column(name, values, spec, policy)
+        column, numbers = encode_column(frame, name, policy)
         columns.append(column)
         codes.append(numbers)
         if spec.missing == "suppress":
-            barred |= values.is_null().to_numpy()
+            barred |= plain(frame[name]).is_null().to_numpy()
     sensitive = []
     for name, role in policy.sensitive.items():
         values = plain(frame[name])
@@ -99,9 +98,10 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     return _counted(tuple(columns), codes, sensitive, places, subjects, barred)
 
 
-def encode_column(name: str, values: pl.Series, spec: QuasiIdentifier, policy: Policy) -> tuple[Column, Ints]:
+def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Ints]:
     """Return a quasi-identifier with its levels, and the code of each record."""
-    domain = column_domain(values, spec)
+    spec, values = policy.quasi_identifiers[name], plain(frame[name])
+    domain = column_domain(frame, name, policy)
     blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
     levels = (spec.hierarchy or Suppress()).build(domain, missing=blank)
     position = np.append(levels.position, len(domain) if blank else 0)
