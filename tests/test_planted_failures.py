@@ -192,3 +192,24 @@ def test_values_of_records_that_are_left_out_are_looked_for(case: Any) -> None:
     made = shoal.anonymize(table, policy)
     data = write.to_bytes(made.frame, "csv") + b"Lighthouse-keeper"
     assert bytes_faults(data, "csv", made.frame, rare) != []
+
+
+def test_the_number_of_a_row_is_no_leak() -> None:
+    years = pl.DataFrame({"age": [30, 40] * 1000, "year": list(range(1, 2001))})
+    policy = shoal.Policy(quasi_identifiers=["age"], others="drop", models=[{"name": "k-anonymity", "k": 5}])
+    made = shoal.anonymize(years, policy)
+    for kind in ("excel", "csv", "jsonl", "parquet", "feather"):
+        assert bytes_faults(write.to_bytes(made.frame, kind), kind, made.frame, years) == [], kind
+
+
+def test_a_raw_value_in_an_excel_file_is_found(tmp_path: Path) -> None:
+    import zipfile
+
+    table = pl.DataFrame({"age": [30, 40] * 10, "name": ["Ann-Marie", "Bob"] * 10})
+    policy = shoal.Policy(identifiers=["name"], quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 5}])
+    made = shoal.anonymize(table, policy)
+    path = tmp_path / "release.xlsx"
+    path.write_bytes(write.to_bytes(made.frame, "excel"))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("docProps/custom.xml", "<author>Ann-Marie</author>")
+    assert bytes_faults(path.read_bytes(), "excel", made.frame, table) != []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 
@@ -116,11 +117,15 @@ def _cells_text(frame: pl.DataFrame) -> str:
 
 
 def _opened(data: bytes, kind: str) -> str:
-    if kind == "excel":
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            data = b"\n".join(archive.read(name) for name in archive.namelist())
-        return html.unescape(data.decode("utf-8", "replace")).encode("utf-8").decode("latin-1")
-    return data.decode("latin-1")
+    if kind != "excel":
+        return data.decode("latin-1")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        text = "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+    # places of cells and numbers of shared texts are no values
+    return _as_latin(html.unescape(_PLACES.sub("", text)))
+
+
+_PLACES = re.compile(r' (?:r|ref|spans|sqref|activeCell|topLeftCell|count|uniqueCount)="[^"]*"|(?<= t="s">)<v>\d+</v>')
 
 
 def _found(patterns: set[str], text: str) -> set[str]:
