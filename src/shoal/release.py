@@ -100,7 +100,7 @@ class Release:
             path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
         )
         checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects)
-        faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame, self.policy)]
+        faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
         if list(written.columns) != list(self.frame.columns):
             faults.append(Fault("the file's columns are not the release's", got=", ".join(written.columns)))
         faults += disagreements(checked, self.attained, self.audit)

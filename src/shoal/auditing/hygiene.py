@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 
 import polars as pl
 
-from shoal.errors import Fault
+from shoal.errors import Fault, TableError
 from shoal.policy import Policy
+from shoal.tables.columns import plain
 from shoal.tables.write import to_bytes
 
 _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
@@ -67,17 +69,25 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list
 
 def _plain(column: pl.Series) -> pl.Series:
     # the published column may have been read from a file: compare what is written
-    return column.cast(pl.String, strict=False).replace("", None).alias("")
+    return _written(column).replace("", None)
 
 
-def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
+def _written(column: pl.Series) -> pl.Series:
+    """Return the texts of a column as a release would write them, under a name that polars takes for no pattern."""
+    try:
+        return plain(column).cast(pl.String).alias("values")
+    except TableError:  # a type that is never published
+        return pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
+
+
+def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:
     """Return a fault where a file holds raw values that the published table does not show.
 
-    Looked for are the values of columns that are not published and of quasi-identifiers, if they have at least
-    four characters (six in binary formats, where shorter ones occur by chance) and are not part of any cell.
+    Looked for are all values of the original, those of records that are left out included, if they have at least four
+    characters (six in binary formats, where shorter ones occur by chance) and are not part of any cell.
     """
     shortest = 6 if kind in ("parquet", "feather") else 4
-    patterns = _raw_texts(frame, raw, policy, shortest, "" if kind != "csv" else ',\n\r"')
+    patterns = _raw_texts(raw, shortest, "" if kind != "csv" else ',\n\r"')
     shown = _cells_text(frame) + "\n" + _opened(to_bytes(frame.head(0), kind), kind)
     hidden = patterns - _found(patterns, shown)
     leaked = sorted(_found(hidden, _opened(data, kind)))
@@ -87,11 +97,10 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame,
     return [Fault("the file holds raw values that are not published", got=f"{len(leaked)} of them", hint=hint)]
 
 
-def _raw_texts(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, shortest: int, without: str) -> set[str]:
-    looked_for = [name for name in raw.columns if name not in frame.columns or name in policy.quasi_identifiers]
+def _raw_texts(raw: pl.DataFrame, shortest: int, without: str) -> set[str]:
     texts: set[str] = set()
-    for name in looked_for:
-        values = raw[name].cast(pl.String, strict=False).drop_nulls().unique().sort()
+    for name in raw.columns:
+        values = _written(raw[name]).drop_nulls().unique().sort()
         values = values.filter(values.str.len_bytes() >= shortest)
         texts.update(values.head(_MOST_PATTERNS).to_list())
     return {_as_latin(text) for text in texts if not any(mark in text for mark in without)}
@@ -103,16 +112,20 @@ def _as_latin(text: str) -> str:
 
 
 def _cells_text(frame: pl.DataFrame) -> str:
-    parts = ["\n".join(column.cast(pl.String, strict=False).drop_nulls().unique().to_list()) for column in frame]
+    parts = ["\n".join(_written(column).drop_nulls().unique().to_list()) for column in frame]
     return _as_latin("\n".join(parts))
 
 
 def _opened(data: bytes, kind: str) -> str:
-    if kind == "excel":
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            data = b"\n".join(archive.read(name) for name in archive.namelist())
-        return html.unescape(data.decode("utf-8", "replace")).encode("utf-8").decode("latin-1")
-    return data.decode("latin-1")
+    if kind != "excel":
+        return data.decode("latin-1")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        text = "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+    # places of cells and numbers of shared texts are no values
+    return _as_latin(html.unescape(_PLACES.sub("", text)))
+
+
+_PLACES = re.compile(r' (?:r|ref|spans|sqref|activeCell|topLeftCell|count|uniqueCount)="[^"]*"|(?<= t="s">)<v>\d+</v>')
 
 
 def _found(patterns: set[str], text: str) -> set[str]:
