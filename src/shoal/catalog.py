@@ -224,11 +224,18 @@ _WORDS = {
 def _fault(item: dict[str, Any], where: str, model: type[BaseModel]) -> Fault:
     context = item.get("ctx", {})
     what = _WORDS.get(item["type"], "").format(**context) if item["type"] in _WORDS else _message(item)
-    got = "" if item["type"] in ("missing", "extra_forbidden") else repr(item["input"])[:80]
+    got = "" if item["type"] in ("missing", "extra_forbidden") else _shown(item["input"])
     hint = ""
     if item["type"] == "extra_forbidden":
         hint = nearest(str(item["loc"][-1]), model.model_fields)
     return Fault(what, where, got, hint)
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:80]
+    except RecursionError:  # nested too deeply to be shown
+        return type(value).__name__
 
 
 def _message(item: dict[str, Any]) -> str:

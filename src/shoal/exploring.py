@@ -1,4 +1,4 @@
-"""What if: every full-domain node, several k and algorithms side by side, the levels of one column."""
+"""What if: every full-domain node, several k and algorithms side by side."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-import polars as pl
-
 from shoal.algorithms.base import Algorithm, Progress, silent
 from shoal.algorithms.exhaustive import visits
 from shoal.catalog import find, names
-from shoal.errors import Fault, Infeasible, Misfit, TableError, WriteError, nearest
-from shoal.hierarchies.base import Hierarchy, Levels, as_rows
-from shoal.hierarchies.suppress import Suppress
+from shoal.errors import Infeasible, Misfit, WriteError
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
 from shoal.tables import Source, open_table
 from shoal.tables.check import check
-from shoal.tables.encode import encode, encode_column
+from shoal.tables.encode import encode
 from shoal.tables.write import write_bytes
 from shoal.utility.base import Metric
 
@@ -112,53 +107,6 @@ def _trial(source: Source, policy: Policy, progress: Progress) -> dict[str, Any]
         **losses,
         "seconds": seconds,
     }
-
-
-def hierarchy(table: object, column: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the levels of one column: each label with its records, what it covers and its distortion."""
-    built, levels, codes = _levels(table, column, spec)
-    rows = as_rows(levels, built.distortions(levels))
-    counts = np.bincount(codes, minlength=levels.size)
-    for row in rows:
-        for node in row["nodes"]:
-            first, last = node["codes"]
-            node["records"] = int(counts[first : last + 1].sum())
-    labels = [[levels.text(level, code) or "" for level in range(levels.height + 1)] for code in range(levels.size)]
-    return {"levels": rows, "rows": labels}
-
-
-def hierarchy_faults(table: object, column: str, spec: Mapping[str, Any]) -> list[Fault]:
-    """Return what is wrong with a hierarchy for a column."""
-    source = open_table(table)
-    policy = _alone(source.frame, column, spec)
-    return [fault for fault in check(source, policy) if fault.where.startswith(f"quasi_identifiers.{column}")]
-
-
-def _levels(table: object, column: str, spec: Mapping[str, Any]) -> tuple[Hierarchy, Levels, np.ndarray[Any, Any]]:
-    frame = open_table(table).frame
-    if column not in frame.columns:
-        raise TableError("no such column in the table", where=column, hint=nearest(column, frame.columns))
-    policy = _alone(frame, column, spec)
-    encoded, codes = encode_column(frame, column, policy)
-    return policy.quasi_identifiers[column].hierarchy or Suppress(), encoded.levels, codes
-
-
-def _alone(frame: pl.DataFrame, column: str, spec: Mapping[str, Any]) -> Policy:
-    """A policy to look at one column with; the others with few values are there to compare its values by."""
-    others = [name for name in frame.columns if name != column and frame[name].n_unique() <= _FEW]
-    given = {key: value for key, value in spec.items() if key != "k" or spec.get("hierarchy") == "auto"}
-    columns = {column: given, **dict.fromkeys(others)}
-    return Policy(quasi_identifiers=columns, others="drop", models=[KAnonymity(k=int(spec.get("k", 5)))])
-
-
-_FEW = 100
-
-
-def write_hierarchy(built: Mapping[str, Any], path: Path) -> None:
-    """Write levels as ARX does: one row per value, one column per level, semicolons between them."""
-    text = io.StringIO()
-    csv.writer(text, delimiter=";", lineterminator="\n").writerows(built["rows"])
-    _write(path, text.getvalue())
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], folder: Path, name: str) -> None:

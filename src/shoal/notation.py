@@ -39,7 +39,10 @@ def load(text: str) -> Any:
     >>> load("{answer: [No, Yes], kept: true, born: 1995-01-31}")
     {'answer': ['No', 'Yes'], 'kept': True, 'born': '1995-01-31'}
     """
-    return yaml.load(text, Loader=_Loader)
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except RecursionError:  # thousands of brackets are a mistake of the file, not of the program
+        raise Error("it is nested too deeply") from None
 
 
 def dump(data: Any) -> str:

@@ -43,8 +43,9 @@ def check_hierarchy(hierarchy: Hierarchy, domain: Domain) -> None:
     assert levels.labels[-1] == (STAR,), "the top level must be *"
     assert sorted(levels.position.tolist()) == list(range(len(domain))), "codes must be a permutation of the values"
     for level in range(1, levels.height + 1):
-        pairs = set(zip(levels.codes[level - 1].tolist(), levels.codes[level].tolist(), strict=True))
-        assert len(pairs) == len(set(levels.codes[level - 1].tolist())), f"level {level} does not coarsen"
+        if levels.nested:
+            pairs = set(zip(levels.codes[level - 1].tolist(), levels.codes[level].tolist(), strict=True))
+            assert len(pairs) == len(set(levels.codes[level - 1].tolist())), f"level {level} does not coarsen"
         runs = 1 + int((np.diff(levels.codes[level]) != 0).sum())
         assert runs == len(set(levels.codes[level].tolist())), f"labels of level {level} do not cover neighbours"
         rises = levels.penalties[level] >= levels.penalties[level - 1] - 1e-12

@@ -32,6 +32,14 @@ MODELS = {
     "distinct-l-diversity": [{"on": "illness", "l": 2}, {"on": "illness", "l": 3}],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
+ORDERED = [
+    Domain.of("integer", [1, 2, 3, 5, 8, 13, 21, 34, 55, 90]),
+    Domain.of("integer", [-40, -3, 0, 2, 999]),
+    Domain.of("integer", [7]),
+    Domain.of("integer", [-(10**15), 0, 10**15]),
+    Domain.of("float", [-2.5, -0.1, 0.0, 0.1, 0.3, 1e6]),
+    Domain("date", DAYS, tuple(str(np.datetime64(int(d), "D")) for d in DAYS)),
+]
 HIERARCHIES: list[tuple[str, dict[str, Any], Domain]] = [
     ("suppress", {}, Domain.of("text", ["a", "b", "c"])),
     ("suppress", {}, Domain.of("integer", [1])),
@@ -43,6 +51,29 @@ HIERARCHIES: list[tuple[str, dict[str, Any], Domain]] = [
     ("dates", {}, Domain("date", DAYS, tuple(str(np.datetime64(int(d), "D")) for d in DAYS))),
     ("tree", {"nodes": {"*": {"x": ["a", "b"], "y": {"z": ["c"]}}}}, Domain.of("text", ["a", "b", "c"])),
     ("tree", {"rows": [["a", "x", "*"], ["b", "y", "*"]]}, Domain.of("text", ["a", "b"])),
+    ("ordering", {"order": ["c", "a", "b"], "sizes": [2]}, Domain.of("text", ["a", "b", "c"])),
+    ("rare", {"records": [2, 4]}, Domain("text", np.array(list("abcd")), tuple("abcd"), counts=np.array([9, 1, 1, 3]))),
+    (
+        "similarity",
+        {},
+        Domain(
+            "text", np.array(list("abcde")), tuple("abcde"), profiles=lambda: np.random.default_rng(0).random((5, 3))
+        ),
+    ),
+    *(
+        (name, parameters, domain)
+        for name, parameters in (
+            ("conventional", {"smallest": 3}),
+            ("cardinality-based", {"smallest": 3}),
+            ("on-the-fly", {}),
+            ("improved-on-the-fly", {"records": 3}),
+            ("dynamic-concept", {"records": 2}),
+            ("quantiles", {"parts": [4, 2]}),
+            ("auto", {}),
+        )
+        for domain in ORDERED
+    ),
+    ("divisor-based", {"smallest": 3}, Domain.of("integer", [1, 9, 30, 100])),
 ]
 
 

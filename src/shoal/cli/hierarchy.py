@@ -1,19 +1,32 @@
-"""shoal hierarchy: build, draw and check the levels of a column."""
+"""shoal hierarchy: build, draw, check and compare the levels of a column."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
 
 from shoal.cli import show
 from shoal.cli.options import Data, Json
 
-app = typer.Typer(help="Build, draw and check hierarchies.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoal.policy import Policy
+
+app = typer.Typer(help="Build, draw, check and compare hierarchies.", no_args_is_help=True)
 
 Column = Annotated[str, typer.Option("--column", "-c", help="The column.", show_default=False)]
-Method = Annotated[str, typer.Option("--method", "-m", help="How levels are built: see shoal list hierarchies.")]
+Method = Annotated[
+    str | None,
+    typer.Option("--method", "-m", help="How levels are built: see shoal list hierarchies.", show_default=False),
+]
+FromPolicy = Annotated[
+    Path | None,
+    typer.Option("--policy", "-p", help="Instead of a method: the column's hierarchy in a policy.", show_default=False),
+]
+K = Annotated[int, typer.Option("--k", help="The k that hierarchies built from data are for.", min=2)]
 _EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -22,100 +35,167 @@ def build(
     context: typer.Context,
     data: Data,
     column: Column,
-    method: Method,
+    method: Method = None,
+    policy: FromPolicy = None,
+    k: K = 5,
     json: Json = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write one row per value, one column per level.")
+        Path | None, typer.Option("--out", "-o", help="Write one row per value (.csv), or a tree (.yaml, .xml).")
     ] = None,
 ) -> None:
     """Build the levels of a column. A builder's parameters are options, for example --widths 5,10,20."""
-    from shoal.exploring import hierarchy, write_hierarchy
+    from shoal.inspecting import inspect
 
-    levels = hierarchy(data, column, {"hierarchy": method, **_parameters(context)})
+    found = inspect(data, column, _policy(context, data, column, method, policy, k))
     if out is not None:
-        write_hierarchy(levels, out)
+        found.write(out)
     if json:
-        show.as_json({"levels": levels["levels"]})
-    else:
-        rows = [
-            [level["level"], len(level["nodes"]), _labels(level["nodes"]), _mean(level["nodes"])]
-            for level in levels["levels"]
-        ]
-        show.table(["level", "nodes", "labels", "distortion"], rows)
+        show.as_json(found.to_dict())
+        return
+    if found.compared:
+        _print_candidates(found.compared)
+        print()
+    show.levels(found.rows)
 
 
 @app.command(context_settings=_EXTRA)
-def draw(context: typer.Context, data: Data, column: Column, method: Method) -> None:
-    """Draw the levels of a column as a tree, with the number of records under each label."""
-    from rich.console import Console
-    from rich.tree import Tree
+def draw(
+    context: typer.Context,
+    data: Data,
+    column: Column,
+    method: Method = None,
+    policy: FromPolicy = None,
+    k: K = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a drawing: FILE.svg or FILE.html.")] = None,
+    most: Annotated[int, typer.Option(help="How many labels to print under each.", min=1)] = 12,
+) -> None:
+    """Draw the levels of a column as a tree, with the number of records under each label.
 
-    from shoal.exploring import hierarchy
+    A builder's parameters are options, for example --widths 5,10,20.
+    """
+    from shoal.inspecting import inspect
 
-    levels = hierarchy(data, column, {"hierarchy": method, **_parameters(context)})["levels"]
-
-    def grow(branch: Tree, level: int, low: int, high: int) -> None:
-        for node in levels[level]["nodes"] if level >= 0 else ():
-            first, last = node["codes"]
-            if low <= first and last <= high:
-                grow(branch.add(_title(node)), level - 1, first, last)
-
-    empty: dict[str, Any] = {"label": "*", "records": 0, "codes": (0, 0)}
-    top = levels[-1]["nodes"][0] if levels[-1]["nodes"] else empty
-    tree = Tree(_title(top))
-    grow(tree, len(levels) - 2, *top["codes"])
-    Console(highlight=False).print(tree)
+    if out is not None and out.suffix.lower() not in (".svg", ".html", ".htm"):
+        raise typer.BadParameter(f"must end with .svg or .html; got {out.name!r}", param_hint="--out")
+    found = inspect(data, column, _policy(context, data, column, method, policy, k))
+    if out is not None:
+        found.draw(out)
+    show.tree(found.rows, most)
+    if out is not None:
+        print(f"drawing: {out}")
 
 
 @app.command(context_settings=_EXTRA)
-def check(context: typer.Context, data: Data, column: Column, method: Method, json: Json = False) -> None:
-    """Say what is wrong with a hierarchy for a column. Exit 0 or 1."""
-    from shoal.exploring import hierarchy_faults
+def check(
+    context: typer.Context,
+    data: Data,
+    column: Column,
+    method: Method = None,
+    policy: FromPolicy = None,
+    k: K = 5,
+    json: Json = False,
+) -> None:
+    """Say what is wrong with a hierarchy for a column. Exit 0 or 1.
 
-    faults = hierarchy_faults(data, column, {"hierarchy": method, **_parameters(context)})
+    The hierarchy is a method with its parameters, a tree with --file, or the column's in a --policy.
+    """
+    from shoal.errors import HierarchyError
+    from shoal.inspecting import hierarchy_faults
+
+    try:
+        found = hierarchy_faults(data, column, _policy(context, data, column, method, policy, k))
+    except HierarchyError as error:  # a file that is no tree is what the command is asked to find
+        found = list(error.faults)
+    faults = [fault for fault in found if fault.kind != "note"]
+    notes = [fault for fault in found if fault.kind == "note"]
     if json:
-        show.as_json({"fits": not faults, "faults": [fault.to_dict() for fault in faults]})
+        told = {"faults": [fault.to_dict() for fault in faults], "notes": [note.to_dict() for note in notes]}
+        show.as_json({"fits": not faults, **told})
     else:
         print("\n".join(str(fault) for fault in faults) or "The hierarchy fits the column.")
+        for note in notes:
+            print(f"Note: {note}")
     raise typer.Exit(1 if faults else 0)
 
 
-def _title(node: dict[str, Any]) -> str:
-    label = "(missing)" if node["label"] is None else str(node["label"])
-    return f"{label} ({node['records']:,})".replace("[", "\\[")
+@app.command()
+def compare(data: Data, column: Column, k: K = 5, policy: FromPolicy = None, json: Json = False) -> None:
+    """Build every hierarchy that fits a column, and say what each costs at k. The best comes first."""
+    from shoal.inspecting import candidates, policy_for
+    from shoal.policy import Policy
+
+    rows = candidates(data, column, policy_for(data, column, {}, k=k) if policy is None else Policy.read(policy))
+    if json:
+        show.as_json({"column": column, "compared": rows})
+    else:
+        _print_candidates(rows, with_distortion=True)
 
 
-def _labels(nodes: list[dict[str, Any]]) -> str:
-    names = ["(missing)" if node["label"] is None else str(node["label"]) for node in nodes]
-    return "  ".join(names[:6]) + (f"  … {len(names) - 6} more" if len(names) > 6 else "")
+def _print_candidates(rows: Sequence[dict[str, Any]], *, with_distortion: bool = False) -> None:
+    from shoal.reporting.trees import nodes_of, spread
+
+    names = ["method", f"loss at k={rows[0]['k']}", "mean loss", "levels", "nodes per level"]
+    cells = [
+        [row["method"], row["loss_at_k"], row["loss"], row["levels"], nodes_of(row["nodes"]), _verdict(row)]
+        for row in rows
+    ]
+    if with_distortion:
+        names.append("distortion per level")
+        cells = [
+            [*cell[:-1], " · ".join(map(spread, row["distortion"])), cell[-1]]
+            for cell, row in zip(cells, rows, strict=True)
+        ]
+    show.table([*names, ""], cells)
 
 
-def _mean(nodes: list[dict[str, Any]]) -> float:
-    records = sum(node["records"] for node in nodes)
-    return sum(node["distortion"] * node["records"] for node in nodes) / records if records else 0.0
+def _verdict(row: dict[str, Any]) -> str:
+    return "chosen" if row["chosen"] else "" if row["nested"] else "does not nest"
 
 
-def _parameters(context: typer.Context) -> dict[str, Any]:
-    """Read the builder's parameters: --widths 5,10,20 or --widths "[5, 10]" or --file tree.csv."""
-    from shoal import notation
+def _policy(context: typer.Context, data: Path, column: str, method: str | None, policy: Path | None, k: int) -> Policy:
+    """Return the policy that holds the hierarchy: a file, or one made from the method and its parameters."""
+    from shoal.inspecting import policy_for
+    from shoal.policy import Policy
 
-    given = list(context.args)
-    parameters: dict[str, Any] = {}
+    if policy is not None:
+        if method is not None or context.args:
+            raise typer.BadParameter("takes the place of --method and its parameters", param_hint="--policy")
+        return Policy.read(policy)
+    given = _pairs(context.args)
+    if method is None and "file" in given:
+        method = "tree"
+    if method is None:
+        raise typer.BadParameter("say --method, --policy, or --file for a tree", param_hint="--method")
+    return policy_for(data, column, {"hierarchy": method, **_parameters(method, given)}, k=k)
+
+
+def _pairs(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the options that are no options of the command: --widths 5,10,20 or --widths=5,10,20."""
+    given, pairs = list(arguments), {}
     while given:
-        name = given.pop(0)
-        name, same, value = name.partition("=")
+        name, same, value = given.pop(0).partition("=")
         if not name.startswith("--") or (not same and not given):
             raise typer.BadParameter(f"expected --parameter VALUE; got {name!r}")
-        text = value if same else given.pop(0)
-        parameters[name[2:].replace("-", "_")] = notation.load(
-            f"[{text}]" if "," in text and text[0] not in "[{" else text
-        )
-    return _as_lists(parameters)
+        pairs[name[2:].replace("-", "_")] = value if same else given.pop(0)
+    return pairs
 
 
-def _as_lists(parameters: dict[str, Any]) -> dict[str, Any]:
-    # one number where a list is wanted: --widths 5
-    listed = ("widths", "keep", "levels", "breaks")
-    return {
-        key: [value] if key in listed and not isinstance(value, list) else value for key, value in parameters.items()
-    }
+def _parameters(method: str, given: dict[str, str]) -> dict[str, Any]:
+    """Read each parameter as its type asks: a text as it is, a list also from 5,10,20 or from one number."""
+    from shoal import notation
+    from shoal.inspecting import parameter_kinds
+
+    kinds = parameter_kinds(method)
+    parameters: dict[str, Any] = {}
+    for name, text in given.items():
+        if name == "file" or kinds.get(name) is str:
+            parameters[name] = text
+            continue
+        is_list = get_origin(kinds.get(name)) is tuple or name == "boundaries"
+        bare = not text.startswith(("[", "{"))
+        try:
+            value = notation.load(f"[{text}]" if bare and (is_list or "," in text) else text)
+        except notation.Error:
+            raise typer.BadParameter(f"cannot be read: {text!r}", param_hint=f"--{name}") from None
+        parameters[name] = value
+    return parameters

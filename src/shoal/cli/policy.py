@@ -34,3 +34,23 @@ def show_policy(
         show.as_json({"hash": read.hash, "policy": read.to_dict()})
     else:
         print(f"# {read.hash}\n{read.to_yaml()}", end="")
+
+
+@app.command(name="import")
+def import_policy(
+    config: Annotated[Path, typer.Argument(help="A configuration of the UTD toolbox, XML.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the policy there.", show_default=False)] = None,
+) -> None:
+    """Turn a configuration of the UTD anonymization toolbox into a policy, with notes as comments.
+
+    Read the notes: they say what could not be taken over as it is. shoal policy import CONFIG.xml > policy.yaml
+    """
+    from shoal.hierarchies._utd import read_config
+    from shoal.importing import to_policy, to_yaml
+
+    text = to_yaml(*to_policy(read_config(config)))
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")
+        print(f"Written to {out}.")

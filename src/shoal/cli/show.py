@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from shoal.algorithms.base import Progress
     from shoal.auditing import Audit
+    from shoal.hierarchies._nodes import Node, Row
 
 
 def as_json(data: Any) -> None:
@@ -41,14 +42,14 @@ def complain(error: ShoalError, *, as_json: bool) -> None:
     console.print(error.render(), markup=False)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Print a table for people; numbers on the right."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", *, right: Sequence[str] = ()) -> None:
+    """Print a table for people; numbers, and the columns that are named, on the right."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(columns):
-        numeric = all(isinstance(row[place], (int, float)) or row[place] is None for row in rows)
+        numeric = name in right or all(isinstance(row[place], (int, float)) or row[place] is None for row in rows)
         shown.add_column(name, justify="right" if numeric and rows else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(_cell(value) for value in row))
@@ -110,3 +111,77 @@ def progress(quiet: bool) -> Iterator[Progress]:
     with bar:
         task = bar.add_task("reading", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None)
+
+
+def levels(rows: Sequence[Row]) -> None:
+    """Print what each level of a hierarchy is like."""
+    from shoal.reporting.trees import examples_of, spread
+
+    cells = []
+    for row in rows:
+        least, middle, most = row.records
+        records = [f"{least:,}", f"{middle:,.10g}", f"{most:,}"]
+        cells.append([row.level, len(row.nodes), *records, spread(row.distortion), row.loss, examples_of(row.nodes)])
+    names = ["level", "nodes", "least", "median", "most records", "distortion", "loss", "labels"]
+    table(names, cells, right=("least", "median", "most records", "distortion"))
+
+
+_LINES = 300
+"""A level is printed as long as the tree has no more lines than that."""
+
+
+def tree(rows: Sequence[Row], most: int) -> None:
+    """Print a hierarchy from the top down: at most so many labels under each, and no endless levels."""
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    children: list[dict[int, list[tuple[int, Node]]]] = [{} for _ in rows]
+    for above, row in zip(children[1:], rows[:-1], strict=True):
+        for place, node in enumerate(row.nodes):
+            above.setdefault(node.parents[0], []).append((place, node))
+
+    def grow(branch: Tree, level: int, place: int, node: Node) -> None:
+        under = children[level].get(place, [])
+        while len(under) == 1 and under[0][1].label == node.label:  # the same label again, a level below
+            level, (place, node) = level - 1, under[0]
+            under = children[level].get(place, [])
+        if under and level <= lowest:
+            branch.label = Text(f"{branch.label} … {node.values:,} values")
+            return
+        for number, child in under[:most]:
+            grow(branch.add(Text(_titled(child, rows[level]))), level - 1, number, child)
+        rest = under[most:]
+        if rest:
+            records = sum(child.records for _, child in rest)
+            branch.add(Text(f"… {len(rest):,} more ({records:,} records)"))
+
+    lowest = _lowest(children, most)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    for place, top in enumerate(rows[-1].nodes):
+        root = Tree(Text(_titled(top, None)))
+        grow(root, len(rows) - 1, place, top)
+        console.print(root)
+    if not rows[-1].nodes:
+        console.print("There are no values.")
+
+
+def _lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) -> int:
+    """Return the lowest level that is still printed."""
+    shown, lines, level = [0], 1, len(children) - 1
+    while level > 0:
+        shown = [place for parent in shown for place, _ in children[level].get(parent, [])[:most]]
+        lines += len(shown)
+        if lines > _LINES and level < len(children) - 1:
+            return level
+        level -= 1
+    return 0
+
+
+def _titled(node: Node, above: Row | None) -> str:
+    from shoal.reporting.trees import name
+
+    others = [name(above.nodes[parent]) for parent in node.parents[1:]] if above is not None else []
+    also = f", also under {', '.join(others)}" if others else ""
+    label = name(node)
+    return f"{label if len(label) <= 100 else label[:99] + '…'} ({node.records:,}{also})"

@@ -16,6 +16,10 @@ Starts = Sequence[Fraction]
 """Where the ranges of one level start, in growing order; the last one ends with the domain."""
 
 
+MOST_RANGES = 2**14
+"""Levels of more ranges than this are left out: in a huge range they would hold a value each."""
+
+
 def needs_order(domain: Domain) -> Iterator[Fault]:
     """Yield a fault where a column's values have no order."""
     if not domain.ordered:

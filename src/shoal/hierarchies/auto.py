@@ -10,7 +10,7 @@ from pydantic import Field
 
 from shoal.domains import Domain
 from shoal.errors import HierarchyError
-from shoal.hierarchies.base import Hierarchy, Levels, Step
+from shoal.hierarchies.base import Hierarchy, Levels, Step, coarsening
 from shoal.hierarchies.cardinality_based import CardinalityBased
 from shoal.hierarchies.conventional import Conventional
 from shoal.hierarchies.dates import Dates
@@ -68,16 +68,17 @@ class Auto(Hierarchy):
         yield from self.compare(domain)[0].steps
 
     def compare(self, domain: Domain) -> list[Candidate]:
-        """Return every candidate, the best first."""
+        """Return every candidate, the best first; those whose labels do not nest come last and are never kept."""
         found = []
         for hierarchy in _fitting(domain):
-            try:  # a candidate counts only if its labels nest, so that every search can use it
+            try:
                 steps = tuple(hierarchy.steps(domain))
-                levels = Levels.of(domain, list(steps), missing=None)
             except HierarchyError:
                 continue
+            # kept is only one whose labels nest, so that every search can use it
+            levels = Levels.of(domain, list(steps), missing=None, nested=not any(coarsening(steps)))
             found.append(Candidate(hierarchy, steps, levels, self._losses(domain, levels)))
-        return sorted(found, key=lambda candidate: (round(candidate.loss, 9), candidate.levels.height))
+        return sorted(found, key=lambda one: (not one.levels.nested, round(one.loss, 9), one.levels.height))
 
     def _losses(self, domain: Domain, levels: Levels) -> dict[int, float]:
         records = levels.domain.records

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -161,6 +161,19 @@ class Levels:
                 result[code] = max(level for level, label in enumerate(path) if label == path[places[0]])
         return result
 
+    def boundary_of(self, boundaries: Sequence[str]) -> dict[str, str]:
+        """Return the most general label that each value may reach: MAGVal of Hussien and Hefny (2015), Definition 3.
+
+        It is the first boundary on the way from the value to the root, so no two compete; a value without one may
+        reach the root.
+        """
+        limits = self.limits(boundaries)
+        return {text: self.text(int(limits[code]), code) or STAR for code, text in enumerate(self.domain.texts)}
+
+    def boundary_set(self, boundaries: Sequence[str]) -> frozenset[str]:
+        """Return the labels that bound some value: MAGSet, Definition 4."""
+        return frozenset(self.boundary_of(boundaries).values())
+
     def text(self, level: int, code: int) -> str | None:
         """Return the label of a code at a level."""
         return self.labels[level][int(self.codes[level, code])]
@@ -170,8 +183,9 @@ class Levels:
         """Check the steps, put ``*`` on top, order the values, and measure each label."""
         if not steps or steps[-1].names != (STAR,):
             steps = [*steps, Step(np.zeros(len(domain), np.int32), (STAR,))]
-        if nested:
-            _check_coarsening(steps)
+        faults = list(coarsening(steps)) if nested else []
+        if faults:
+            raise HierarchyError(faults)
         order = _hierarchy_order(steps)
         position = np.empty(len(domain), np.int32)
         position[order] = np.arange(len(domain), dtype=np.int32)
@@ -208,19 +222,29 @@ class Levels:
         return cls(domain, position, codes, tuple(labels), penalties, lows, highs)
 
 
-def _check_coarsening(steps: list[Step]) -> None:
+def coarsening(steps: Sequence[Step]) -> Iterator[Fault]:
+    """Yield a fault for each level that does not coarsen the one below; it names a label with several parents.
+
+    Examples
+    --------
+    >>> print(*coarsening([Step.of(["a", "a", "b"]), Step.of(["x", "y", "y"])]))
+    level 2 does not coarsen level 1: 'a' has 2 parents; got 'x', 'y'. Hint: a label belongs to one label of the ...
+    """
     for level, (below, above) in enumerate(pairwise(steps), start=2):
-        pairs = np.unique(below.numbers.astype(np.int64) * len(above.names) + above.numbers)
-        parents = np.bincount(pairs // len(above.names), minlength=len(below.names))
-        if (parents > 1).any():
-            child = int(np.argmax(parents > 1))
-            names = [above.names[pair % len(above.names)] for pair in pairs if pair // len(above.names) == child]
-            raise HierarchyError(
-                f"{below.names[child]!r} has {len(names)} parents",
-                where=f"level {level}",
-                got=examples(sorted(names)),
-                hint="a label belongs to one label of the level above",
-            )
+        width = len(above.names)
+        pairs = np.unique(below.numbers.astype(np.int64) * width + above.numbers)
+        parents = np.bincount(pairs // width, minlength=len(below.names))
+        split = np.flatnonzero(parents > 1)
+        if not len(split):
+            continue
+        names = sorted(above.names[pair % width] for pair in pairs[pairs // width == split[0]].tolist())
+        more = f" (and {len(split) - 1} more such labels)" if len(split) > 1 else ""
+        yield Fault(
+            f"level {level} does not coarsen level {level - 1}: "
+            f"{below.names[split[0]]!r} has {len(names)} parents{more}",
+            got=examples(names),
+            hint="a label belongs to one label of the level above",
+        )
 
 
 def _hierarchy_order(steps: list[Step]) -> npt.NDArray[np.intp]:
@@ -263,27 +287,3 @@ def _penalties(domain: Domain, codes: Ints, lows: Floats, highs: Floats, blank: 
     if blank == STAR:
         result[:, -1] = 1.0
     return result
-
-
-def as_rows(levels: Levels, distortions: Floats) -> list[dict[str, Any]]:
-    """Return the nodes of each level as plain data: label, number of values, what it covers, its distortion."""
-    rows = []
-    for level in range(levels.height + 1):
-        nodes = []
-        for number, label in enumerate(levels.labels[level]):
-            under = np.flatnonzero(levels.codes[level] == number)
-            if not len(under):
-                continue
-            low, high = levels.lows[level, under[0]], levels.highs[level, under[0]]
-            nodes.append(
-                {
-                    "label": label,
-                    "values": len(under),
-                    "low": None if np.isnan(low) else float(low),
-                    "high": None if np.isnan(high) else float(high),
-                    "distortion": float(distortions[level, under[0]]),
-                    "codes": (int(under[0]), int(under[-1])),
-                }
-            )
-        rows.append({"level": level, "nodes": nodes})
-    return rows

@@ -63,12 +63,9 @@ class CardinalityBased(Hierarchy):
         else:
             smallest = Fraction(2) if domain.kind == "integer" else _ranges.default_smallest(domain)
         parts = max(-int(-size // smallest), 1)
-        if parts > _MOST_LEAVES:  # one leaf per value is enough for a long range with few values
+        if parts > 4 * _ranges.MOST_RANGES:  # one leaf per value is enough for a long range with few values
             return [_ranges.exact(value) for value in domain.values.tolist()]
         return [low + smallest * part for part in range(parts)]
-
-
-_MOST_LEAVES = 100_000
 
 
 def _records(domain: Domain, starts: list[Fraction]) -> npt.NDArray[np.int64]:

@@ -46,7 +46,7 @@ class Conventional(Hierarchy):
         size = _ranges.length(domain)
         smallest = _ranges.default_smallest(domain) if self.smallest is None else _ranges.exact(self.smallest)
         halvings = 0
-        while size / 2 ** (halvings + 1) >= smallest:
+        while size / 2 ** (halvings + 1) >= smallest and 2**halvings < _ranges.MOST_RANGES:
             halvings += 1
         low, _ = _ranges.bounds(domain)
         yield from _ranges.steps(domain, [_ranges.even_starts(low, size, 2**n) for n in range(halvings, 0, -1)])

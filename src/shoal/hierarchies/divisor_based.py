@@ -62,7 +62,8 @@ class DivisorBased(Hierarchy):
             units = max(-int(-(high - low) // unit), 1)
         if _is_prime(units):
             units += 1
-        sizes = [divisor * unit for divisor in _divisors(units) if divisor * unit >= smallest and divisor < units]
+        divisors = [divisor for divisor in _divisors(units) if units // divisor <= _ranges.MOST_RANGES]
+        sizes = [divisor * unit for divisor in divisors if divisor * unit >= smallest and divisor < units]
         yield from _ranges.steps(domain, [_level(low, first, unit * units, size) for size in sizes])
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import field_validator, model_validator
 
 from shoal import notation
-from shoal.domains import STAR, Domain
-from shoal.errors import Fault, HierarchyError, examples
+from shoal.domains import Domain
+from shoal.errors import Fault, HierarchyError, PolicyError, WriteError, examples
+from shoal.hierarchies import _xml
+from shoal.hierarchies._branches import canonical, from_csv, nest, paths, rows_of, to_csv
+from shoal.hierarchies._vgh import column_of, nested, read_column, to_element
 from shoal.hierarchies.base import Hierarchy, Step
 
 
@@ -34,7 +35,8 @@ class Tree(Hierarchy):
     """
 
     nodes: dict[str, Any]
-    """The tree: label → labels or a list of values. One root, or several that ``*`` joins."""
+    """The tree: label → labels or a list of values. One root, or several that ``*`` joins. Kept in one form, so
+    that trees which give every value the same labels are equal."""
 
     @model_validator(mode="before")
     @classmethod
@@ -56,14 +58,48 @@ class Tree(Hierarchy):
     def _plain(cls, nodes: Any) -> Any:
         if not isinstance(nodes, Mapping) or not nodes:
             raise ValueError("must be a mapping from labels to what is under them")
-        plain = _as_text(nodes)
-        _check_single_parents(plain)
-        return plain
+        return canonical(nodes)
 
     @classmethod
     def read(cls, path: str | Path) -> Tree:
-        """Read a tree from nested YAML or from CSV as ARX writes it."""
-        return cls(nodes=read_nodes(Path(path)))
+        """Read a tree from nested YAML, from CSV as ARX writes it, or from an ``<att>`` of the UTD toolbox."""
+        try:
+            return cls(nodes=read_nodes(Path(path)))
+        except PolicyError as error:
+            raise HierarchyError([Fault(f.what, str(path), "", f.hint) for f in error.faults]) from None
+
+    def write(self, path: str | Path) -> None:
+        """Write a tree as the ending of the file says; :meth:`read` gives an equal tree.
+
+        ``.yaml`` and ``.yml``: labels nested. ``.csv``: as ARX does, one row per value, one column per level.
+        ``.xml``: as an ``<att>`` of the UTD toolbox, categories numbered in the order of the tree.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> tree = Tree(nodes={"*": {"Employed": ["Private", "State"], "Idle": ["None"]}})
+        >>> with TemporaryDirectory() as folder:
+        ...     tree.write(f"{folder}/work.csv")
+        ...     print(Path(f"{folder}/work.csv").read_text(), Tree.read(f"{folder}/work.csv") == tree)
+        Private;Employed;*
+        State;Employed;*
+        None;Idle;*
+        True
+        """
+        path = Path(path)
+        kind = path.suffix.lower()
+        if kind in (".yaml", ".yml"):
+            content = notation.dump(self.nodes)
+        elif kind == ".csv":
+            content = to_csv(rows_of(self.nodes))
+        elif kind == ".xml":
+            content = _xml.to_text(to_element(column_of(self.nodes)))
+        else:
+            raise WriteError("no such way to write a tree", where=str(path), hint="use .yaml, .csv or .xml")
+        try:
+            path.write_bytes(content.encode("utf-8"))
+        except (OSError, UnicodeEncodeError) as error:
+            raise WriteError("cannot write the hierarchy", where=str(path), got=str(error)) from None
 
     def leaves(self) -> tuple[str, ...]:
         """Return the values that the tree names."""
@@ -93,98 +129,37 @@ class Tree(Hierarchy):
 
     def _paths(self) -> dict[str, tuple[str, ...]]:
         """Value → labels from the root to the value itself."""
-        roots = self.nodes if len(self.nodes) == 1 else {STAR: self.nodes}
-        return {path[-1]: path for path in _walk(roots, ())}
-
-
-def _walk(nodes: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if isinstance(nodes, dict):
-        for label, under in nodes.items():
-            if under:
-                yield from _walk(under, (*above, label))
-            else:
-                yield (*above, label)
-    else:
-        for value in nodes:
-            if isinstance(value, dict):
-                yield from _walk(value, above)
-            else:
-                yield (*above, value)
-
-
-def _as_text(nodes: Any) -> Any:
-    if isinstance(nodes, Mapping):
-        return {_text(label): _as_text(under) for label, under in nodes.items()}
-    if isinstance(nodes, (list, tuple)):
-        return [_as_text(item) if isinstance(item, Mapping) else _text(item) for item in nodes]
-    return [] if nodes is None else [_text(nodes)]
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _check_single_parents(nodes: Any) -> None:
-    seen: dict[str, tuple[str, ...]] = {}
-    for path in _walk(nodes, ()):
-        value = path[-1]
-        if value in seen:
-            parents = sorted({seen[value][-2] if len(seen[value]) > 1 else STAR, path[-2] if len(path) > 1 else STAR})
-            raise ValueError(f"the value {value!r} has two parents: {' and '.join(map(repr, parents))}")
-        seen[value] = path
-
-
-def nest(rows: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """Turn rows (value, level 1, level 2, …) into nested labels.
-
-    Examples
-    --------
-    >>> nest([["a", "vowel", "*"], ["b", "consonant", "*"]])
-    {'*': {'vowel': ['a'], 'consonant': ['b']}}
-    """
-    root: dict[str, Any] = {}
-    parent: dict[str, list[str]] = {}
-    for row in rows:
-        texts = [_text(cell) for cell in row]
-        if texts[0] in parent and parent[texts[0]] != texts:
-            raise ValueError(f"the value {texts[0]!r} has two rows: {parent[texts[0]]} and {texts}")
-        if texts[0] in parent or not texts:
-            continue
-        parent[texts[0]] = texts
-        inner = root
-        for label in reversed(texts[2:]):
-            inner = inner.setdefault(label, {})
-        if len(texts) == 1:
-            inner.setdefault(STAR, []).append(texts[0])
-        else:
-            inner.setdefault(texts[1], []).append(texts[0])
-    return root
+        return {path[-1]: path for path in paths(self.nodes)}
 
 
 def read_nodes(path: Path) -> dict[str, Any]:
-    """Read a tree's labels from nested YAML, or from delimited rows as ARX writes them."""
+    """Read a tree's labels from nested YAML, an ``<att>`` of the UTD toolbox, or rows as ARX writes them."""
+    kind = path.suffix.lower()
+    content = _xml.read_bytes(path, HierarchyError)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        if kind == ".xml":
+            return _from_xml(content, str(path))
+        text = content.decode("utf-8-sig")
+        loaded = notation.load(text) if kind in (".yaml", ".yml", ".json") else nest(from_csv(text))
+        if not isinstance(loaded, dict):
+            raise ValueError("is not a mapping from labels to what is under them")
+        return canonical(loaded)
+    except HierarchyError:
+        raise
+    except UnicodeDecodeError as error:
         raise HierarchyError("cannot read the hierarchy file", where=str(path), got=str(error)) from None
-    try:
-        if path.suffix.lower() in (".yaml", ".yml", ".json"):
-            loaded = notation.load(text)
-            if not isinstance(loaded, dict):
-                raise ValueError("is not a mapping from labels to what is under them")
-            return loaded
-        return nest(_rows(text))
-    except (ValueError, yaml.YAMLError) as error:
-        raise HierarchyError(str(error), where=str(path)) from None
+    except (ValueError, notation.Error) as error:
+        raise HierarchyError(" ".join(str(error).split()), where=str(path)) from None
 
 
-def _rows(text: str) -> list[list[str]]:
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise ValueError("the file is empty")
-    delimiter = max(";,\t|", key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=delimiter))
-    ragged = next((row for row in rows if len(row) != len(rows[0])), None)
-    if ragged is not None:
-        raise ValueError(f"a row has {len(ragged)} levels where the first has {len(rows[0])}: {ragged}")
-    return rows
+def _from_xml(content: bytes, where: str) -> dict[str, Any]:
+    root = _xml.parse(content, where, HierarchyError)
+    if root.tag.lower() != "att":
+        hint = "shoal policy import reads a whole configuration" if root.tag.lower() == "config" else ""
+        raise HierarchyError("is not the hierarchy of a column (<att>)", where=where, got=f"<{root.tag}>", hint=hint)
+    column = read_column(root, where)
+    if column.vgh is None or not column.map:
+        missing = "map" if column.vgh is not None else "vgh"
+        hint = "numbers have no map: use intervals with breaks" if missing == "map" else ""
+        raise HierarchyError(f"an <att> without a <{missing}> is not a tree", where=where, hint=hint)
+    return canonical(nested(column.vgh, column.map, f"{where}, {column.title}, vgh"))

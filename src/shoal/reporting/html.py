@@ -37,6 +37,11 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
     >>> "do not publish" in render(shoal.audit(table, policy))  # the raw table
     True
     """
+    return fill(_TEMPLATE, view(audit, manifest))
+
+
+def fill(template: str, data: Mapping[str, Any]) -> str:
+    """Return a page: a template of this folder with data in it; every text is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -50,7 +55,7 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
     )
     environment.filters["prose"] = lambda text: Markup(prose(text))
     environment.filters["svg"] = Markup  # charts escape their own texts
-    return environment.get_template(_TEMPLATE).render(view(audit, manifest))
+    return environment.get_template(template).render(data)
 
 
 def report(
@@ -74,18 +79,18 @@ def report(
     """
     page = render(audit, manifest)
     if path is not None:
-        _write(Path(path), page.encode("utf-8"))
+        write_page(Path(path), page, "report")
     return page
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write beside the path and rename, so that nobody ever reads half a report."""
+def write_page(path: Path, page: str, what: str) -> None:
+    """Write beside the path and rename, so that nobody ever reads half a page."""
     # in the same folder, since a rename does not cross disks
     draft = path.parent / f".shoal-{secrets.token_hex(8)}.part"
     try:
         try:
             with draft.open("xb") as file:
-                file.write(data)
+                file.write(page.encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
@@ -93,7 +98,7 @@ def _write(path: Path, data: bytes) -> None:
             draft.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WriteError("cannot write the report", where=str(path), got=reason, hint=_hint(path)) from None
+        raise WriteError(f"cannot write the {what}", where=str(path), got=reason, hint=_hint(path)) from None
 
 
 def _hint(path: Path) -> str:

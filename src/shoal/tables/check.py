@@ -144,4 +144,4 @@ def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, pol
             spec.hierarchy.build(domain, missing=None)
         except HierarchyError as error:
             for fault in error.faults:
-                yield Fault(fault.what, f"{where}, {fault.where}", fault.got, fault.hint)
+                yield Fault(fault.what, f"{where}, {fault.where}" if fault.where else where, fault.got, fault.hint)

@@ -1,0 +1,483 @@
+"""Drawings of hierarchies: the labels of each level in, SVG or a page out. No script, no fonts, no clock."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from shoal.hierarchies._nodes import Node, Row
+from shoal.reporting.html import fill
+from shoal.reporting.words import count, number, share
+
+WIDTH = 960
+_INK, _MUTED, _LINE = "#1d2733", "#5a6775", "#c3ccd5"
+_PALE, _DARK = (0xEC, 0xF1, 0xF6), (0x1F, 0x4B, 0x76)
+_GUTTER, _HEAD, _KEY = 92.0, 40.0, 44.0
+_THIN = 2.0
+"""Labels narrower than so many pixels are drawn together with their neighbours."""
+_LEAF, _LEAVES = 18.0, 120
+"""Up to so many values without a distance are drawn from left to right, each on a line of its own."""
+_LEAST, _MOST = 30.0, 112.0
+"""The heights of a level that is drawn from top to bottom."""
+_ROOM = 0.915
+"""How much of the width a scale has, where a missing value stands beside it."""
+_UPRIGHT = 11.0
+"""How wide a box must be for a label that stands upright."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One label, or several thin neighbours, and where it lies along the values, in pixels."""
+
+    low: float
+    high: float
+    records: int
+    nodes: tuple[Node, ...]
+
+    @property
+    def size(self) -> float:
+        """How many pixels it has along the values."""
+        return self.high - self.low
+
+    @property
+    def label(self) -> str:
+        """What is written in it."""
+        return name(self.nodes[0]) if len(self.nodes) == 1 else ""
+
+
+def name(node: Node) -> str:
+    """Return what a node is called in a drawing: on one line, and without what no drawing can show.
+
+    Examples
+    --------
+    >>> name(Node("two\\nlines", 1, 1, None, None, 0.0, 0.0, 0, 0))
+    'two�lines'
+    """
+    if node.label is None:
+        return "(missing)"
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in node.label)
+
+
+def draw(rows: Sequence[Row], title: str, *, kind: str = "text") -> str:
+    """Draw the levels of a hierarchy as SVG, the root first and each label above what it covers.
+
+    Numbers and dates lie on a scale, and a label is as wide as its range; other values have the same width each.
+    The darker a label, the more records it has. Labels too thin to see are drawn together.
+
+    Parameters
+    ----------
+    rows
+        The labels of each level, the values first.
+    title
+        What the drawing is called.
+    kind
+        The kind of the column's values.
+
+    Examples
+    --------
+    >>> root = Node("*", 3, 2, None, None, 1.0, 1.0, 0, 1)
+    >>> leaves = (Node("a", 2, 1, None, None, 0, 0, 0, 0, (0,)), Node("b", 1, 1, None, None, 0, 0, 1, 1, (0,)))
+    >>> draw([Row(0, leaves), Row(1, (root,))], "sizes").count("<rect")  # three labels, five keys
+    8
+    """
+    if not rows or not rows[0].nodes:
+        return _svg(60, title, [_text(12, 34, "There are no values to draw.", color=_MUTED)])
+    scale = _scale(rows, kind)
+    total = max(sum(node.records for node in rows[-1].nodes), 1)
+    values = len(rows[0].nodes)
+    if scale is None and values <= _LEAVES:
+        return _from_left(rows, title, total)
+    return _from_top(rows, title, total, scale, kind)
+
+
+# Where labels lie
+
+
+def _scale(rows: Sequence[Row], kind: str) -> tuple[float, float] | None:
+    """Return the ends of the scale, where every label but the missing value's is a range."""
+    if kind in ("text", "boolean"):
+        return None
+    ranges = [node for row in rows for node in row.nodes if not _is_blank(node, rows)]
+    if not ranges or any(node.low is None or node.high is None for node in ranges):
+        return None
+    top = rows[-1].nodes[0]
+    if top.low is None or top.high is None:
+        return None
+    return top.low, top.high + (0.0 if kind == "float" else 1.0)
+
+
+def _is_blank(node: Node, rows: Sequence[Row]) -> bool:
+    last = rows[0].nodes[-1]
+    return node.low is None and last.low is None and node.first == node.last == last.first
+
+
+def _places(
+    rows: Sequence[Row], scale: tuple[float, float] | None, kind: str
+) -> Iterator[list[tuple[Node, float, float]]]:
+    """Yield for each level where its nodes start and end, from 0 to 1."""
+    size = max(node.last for node in rows[0].nodes) + 1
+    for row in rows:
+        if scale is None:
+            yield [(node, node.first / size, (node.last + 1) / size) for node in row.nodes]
+            continue
+        step = 0.0 if kind == "float" else 1.0
+        low, span = scale[0], (scale[1] - scale[0]) or 1.0
+        has_blank = rows[0].nodes[-1].low is None
+        room = _ROOM if has_blank else 1.0
+        placed = []
+        for node in row.nodes:
+            if node.low is None or node.high is None:
+                placed.append((node, _ROOM + 0.01, 1.0))
+            else:
+                start, end = ((end - low) / span for end in (node.low, node.high + step))
+                whole = has_blank and row is rows[-1]
+                placed.append((node, _clip(start) * room, 1.0 if whole else _clip(end) * room))
+        yield sorted(placed, key=lambda place: (place[1], place[2]))
+
+
+def _clip(place: float) -> float:
+    return min(max(place, 0.0), 1.0)
+
+
+def _cells(placed: Sequence[tuple[Node, float, float]], length: float) -> list[Cell]:
+    """Put the nodes of a level on so many pixels; neighbours that are too thin to see become one cell."""
+    cells: list[Cell] = []
+    for node, start, end in placed:
+        low, high = start * length, end * length
+        is_thin = high - low < _THIN
+        last = cells[-1] if cells else None
+        if is_thin and last is not None and last.size <= _THIN and low < last.low + _THIN:
+            cells[-1] = replace(last, records=last.records + node.records, nodes=(*last.nodes, node))
+        else:
+            cells.append(Cell(low, max(high, min(low + _THIN, length)), node.records, (node,)))
+    return cells
+
+
+# The two ways to draw
+
+
+def _from_left(rows: Sequence[Row], title: str, total: int) -> str:
+    """Draw the root on the left and the values on the right, each on a line of its own."""
+    tall = max(len(rows[0].nodes) * _LEAF, 3 * _LEAF)
+    wide = WIDTH / len(rows)
+    drawn = [_key()]
+    for place, (row, placed) in enumerate(reversed(list(zip(rows, _places(rows, None, "text"), strict=True)))):
+        x = place * wide
+        drawn.append(_text(x + 2, _KEY + 14, f"level {row.level}", size=12, color=_INK, bold=True))
+        drawn.append(_text(x + 2, _KEY + 29, _many(len(row.nodes), row.level), size=11))
+        for cell in _cells(placed, tall):
+            box = x, _KEY + _HEAD + cell.low, wide, cell.size
+            drawn.append(_box(box, cell, total))
+            drawn.append(_line_of(box, cell, total))
+    return _svg(_KEY + _HEAD + tall + 6, title, drawn)
+
+
+def _line_of(box: tuple[float, float, float, float], cell: Cell, total: int) -> str:
+    """A label on the left of its box and its records on the right, where there is room for them."""
+    x, y, wide, tall = box
+    if tall < 12 or not cell.label:
+        return ""
+    color, soft = _on(cell.records / total)
+    records = count(cell.records)
+    room = wide - 14
+    baseline = y + tall / 2 + 4
+    label = _fit(cell.label, room - _length(records, 10) - 8)
+    if label != cell.label and _length(cell.label, 11) <= room:
+        return _text(x + 7, baseline, cell.label, color=color)
+    end = _text(x + wide - 7, baseline, records, size=10, color=soft, anchor="end")
+    return (_text(x + 7, baseline, label, color=color) if label else "") + end
+
+
+def _from_top(rows: Sequence[Row], title: str, total: int, scale: tuple[float, float] | None, kind: str) -> str:
+    """Draw the root on top and the values at the bottom, as wide as what they cover."""
+    y, drawn = _KEY, [_key()]
+    for row, placed in reversed(list(zip(rows, _places(rows, scale, kind), strict=True))):
+        cells = _cells(placed, WIDTH - _GUTTER)
+        tall = _tall(cells)
+        middle = y + tall / 2
+        drawn.append(_text(2, middle - 2 if tall >= _LEAST else middle + 4, f"level {row.level}", 12, _INK, bold=True))
+        if tall >= _LEAST:
+            drawn.append(_text(2, middle + 12, _many(len(row.nodes), row.level)))
+        else:
+            drawn.append(_text(54, middle + 4, count(len(row.nodes)), 10))
+        for cell in cells:
+            drawn.append(_box((_GUTTER + cell.low, y, cell.size, tall), cell, total))
+            drawn.append(_label_of(_GUTTER + cell.low, y, cell, tall, total))
+        y += tall + 3
+    if scale is not None:
+        drawn.append(_axis(rows, scale, kind, y))
+        y += 24
+    return _svg(y + 4, title, drawn)
+
+
+def _tall(cells: Sequence[Cell]) -> float:
+    """Return the height of a level: more where most labels stand upright, a strip where few can be written."""
+    fitting = [cell for cell in cells if cell.label and _fits(cell.label, cell.size)]
+    upright = [cell for cell in cells if cell.label and cell.size >= _UPRIGHT and not _fits(cell.label, cell.size)]
+    if 2 * len(upright) >= len(cells):
+        return min(max([_LEAST, *(_length(cell.label, 11) + 10 for cell in upright)]), _MOST)
+    return _LEAST if 10 * len(fitting) >= len(cells) else _LEAF
+
+
+def _label_of(x: float, y: float, cell: Cell, tall: float, total: int) -> str:
+    """A label with its records below, or upright where it is longer than wide, or shortened."""
+    if not cell.label or tall < _LEAST:
+        return ""
+    color, soft = _on(cell.records / total)
+    middle, records = x + cell.size / 2, count(cell.records)
+    upright = _fit(cell.label, tall - 8) if cell.size >= _UPRIGHT else ""
+    text = _fit(cell.label, cell.size - 6)
+    if text != cell.label and len(upright) > len(text):
+        return _text(middle + 4, y + tall / 2, upright, color=color, anchor="middle", turn=True)
+    if not text:
+        return ""
+    if _length(records, 10) > cell.size - 6:
+        return _text(middle, y + tall / 2 + 4, text, color=color, anchor="middle")
+    above = _text(middle, y + tall / 2 - 2, text, color=color, anchor="middle")
+    return above + _text(middle, y + tall / 2 + 11, records, size=10, color=soft, anchor="middle")
+
+
+def _axis(rows: Sequence[Row], scale: tuple[float, float], kind: str, y: float) -> str:
+    known = [node for node in rows[0].nodes if node.low is not None]
+    room = (WIDTH - _GUTTER) * (_ROOM if len(known) < len(rows[0].nodes) else 1.0)
+    if kind in ("date", "datetime"):
+        ends = ((_GUTTER, name(known[0]), "start"), (_GUTTER + room, name(known[-1]), "end"))
+        return "".join(_text(x, y + 15, text, anchor=anchor) for x, text, anchor in ends)
+    low, high = scale
+    parts = []
+    for tick in _ticks(low, high):
+        x = _GUTTER + (tick - low) / ((high - low) or 1.0) * room
+        anchor = "start" if x < _GUTTER + 12 else "end" if x > WIDTH - 12 else "middle"
+        parts.append(f'<line x1="{_n(x)}" y1="{_n(y)}" x2="{_n(x)}" y2="{_n(y + 4)}" stroke="{_LINE}"/>')
+        parts.append(_text(x, y + 16, f"{tick:,.10g}", anchor=anchor))
+    return "".join(parts)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return four to ten round numbers between two."""
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    step = float(10.0 ** math.floor(math.log10(span / 5)))
+    step = next(step * factor for factor in (1, 2, 5, 10) if span / (step * factor) <= 8)
+    first = math.ceil(low / step)
+    return [turn * step for turn in range(first, math.floor(high / step) + 1)]
+
+
+# Signs
+
+
+def _box(box: tuple[float, float, float, float], cell: Cell, total: int) -> str:
+    x, y, wide, tall = box
+    # thin lines between boxes, and none between boxes that are hardly wider than a line
+    edge = ' stroke="#fff"' if min(wide, tall) > 3 else ""
+    return (
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(tall)}" '
+        f'fill="{_color(cell.records / total)}"{edge}><title>{escape(_told(cell, total))}</title></rect>'
+    )
+
+
+def _told(cell: Cell, total: int) -> str:
+    """What a reader is told who points at a box."""
+    node = cell.nodes[0]
+    records = f"{count(cell.records)} {'record' if cell.records == 1 else 'records'} ({share(cell.records / total)})"
+    if len(cell.nodes) > 1:
+        return f"{count(len(cell.nodes))} labels, {name(node)} to {name(cell.nodes[-1])}: {records}"
+    values = f"{count(node.values)} {'value' if node.values == 1 else 'values'}"
+    return f"{name(node)}: {records}, {values}, distortion {number(float(node.distortion))}"
+
+
+def _many(nodes: int, level: int) -> str:
+    word = "value" if level == 0 else "node"
+    return f"{count(nodes)} {word if nodes == 1 else word + 's'}"
+
+
+def _color(part: float) -> str:
+    # by the cube root, so that one record in a thousand still differs from none
+    strength = _clip(part) ** (1 / 3)
+    return "#" + "".join(f"{round(a + (b - a) * strength):02x}" for a, b in zip(_PALE, _DARK, strict=True))
+
+
+def _on(part: float) -> tuple[str, str]:
+    """The colours of texts on a box: a label, its records."""
+    strength = _clip(part) ** (1 / 3)
+    if strength > 0.65:
+        return "#ffffff", "#e6eef5"
+    return _INK, _INK if strength > 0.3 else _MUTED
+
+
+def _key() -> str:
+    shown = [(0.0, "0 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (1.0, "100 %")]
+    parts = [_text(2, 17, "share of records")]
+    for place, (part, text) in enumerate(shown):
+        x = 100 + place * 66
+        parts.append(f'<rect x="{x}" y="7" width="20" height="12" fill="{_color(part)}"/>')
+        parts.append(_text(x + 25, 17, text))
+    return "".join(parts)
+
+
+def _length(text: str, size: float) -> float:
+    """About how many pixels a text is long, in any common font."""
+    return size * sum(_wide(sign) for sign in text)
+
+
+def _wide(sign: str) -> float:
+    if sign in " []{}(),.;:'|!-–/ijlt":
+        return 0.38
+    return 1.02 if unicodedata.east_asian_width(sign) in "WF" else 0.64
+
+
+def _fits(label: str, size: float) -> bool:
+    return _length(label, 11) <= size - 6
+
+
+def _fit(label: str, room: float) -> str:
+    """Return a label, or its beginning, or nothing where fewer than three signs have room."""
+    if _length(label, 11) <= room:
+        return label
+    kept = label[: max(int(room / 11 / 0.38), 0)]
+    while kept and _length(kept + "…", 11) > room:
+        kept = kept[:-1]
+    return kept + "…" if len(kept) >= 3 else ""
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    size: int = 11,
+    color: str = _MUTED,
+    *,
+    anchor: str = "start",
+    bold: bool = False,
+    turn: bool = False,
+) -> str:
+    extra = ' font-weight="600"' if bold else ""
+    extra += f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turn else ""
+    # a click or a pointer means the box below
+    return (
+        f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}"{extra} '
+        f'pointer-events="none">{escape(text)}</text>'
+    )
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _svg(height: float, title: str, parts: Sequence[str]) -> str:
+    told = escape("".join(sign if sign.isprintable() else "\ufffd" for sign in title))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_n(height)}" width="{WIDTH}" '
+        f'height="{_n(height)}" role="img" aria-label="{told}" '
+        f"font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif\">"
+        f"<title>{told}</title>{''.join(parts)}</svg>"
+    )
+
+
+# The page
+
+
+def page(
+    rows: Sequence[Row],
+    column: str,
+    *,
+    method: str,
+    kind: str = "text",
+    summary: str = "",
+    parameters: Mapping[str, str] | None = None,
+    compared: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Return a hierarchy as one self-contained HTML page: the drawing, what each level costs, what was compared.
+
+    Examples
+    --------
+    >>> root = Node("*", 3, 1, None, None, 0.0, 1.0, 0, 0)
+    >>> "<svg" in page([Row(0, (root,)), Row(1, (root,))], "size", method="suppress")
+    True
+    """
+    total = sum(node.records for node in rows[-1].nodes) if rows else 0
+    data = {
+        "column": column,
+        "method": method,
+        "summary": summary,
+        "parameters": dict(parameters or {}),
+        "facts": [
+            ("Records", count(total)),
+            ("Values", count(len(rows[0].nodes) if rows else 0)),
+            ("Levels", count(len(rows))),
+            ("Labels above the values", count(sum(len(row.nodes) for row in rows[1:]))),
+        ],
+        "drawing": draw(rows, f"{column}: {method}", kind=kind),
+        "levels": [_level(row) for row in rows],
+        "compared": [_compared(row) for row in compared],
+        "k": count(compared[0]["k"]) if compared else "",
+        "split": next((row.level for row in rows if any(len(node.parents) > 1 for node in row.nodes)), None),
+    }
+    return fill("hierarchy.html.j2", data)
+
+
+def _level(row: Row) -> dict[str, str]:
+    least, middle, most = row.records
+    return {
+        "level": str(row.level),
+        "nodes": count(len(row.nodes)),
+        "least": count(least),
+        "median": f"{middle:,.10g}",
+        "most": count(most),
+        "distortion": spread(row.distortion),
+        "loss": number(float(row.loss)),
+        "labels": examples_of(row.nodes),
+    }
+
+
+def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "method": row["method"],
+        "at_k": number(row["loss_at_k"]),
+        "loss": number(row["loss"]),
+        "nodes": nodes_of(row["nodes"]),
+        "chosen": row["chosen"],
+        "nested": row["nested"],
+    }
+
+
+def spread(ends: tuple[float, float] | Sequence[float]) -> str:
+    """Return the least and the most of a measure, or one number where they are the same.
+
+    Examples
+    --------
+    >>> spread((0.45, 0.96)), spread((5.0, 5.0))
+    ('0.45–0.96', '5')
+    """
+    low, high = (f"{np.round(end, 3):.10g}" for end in ends)
+    return low if low == high else f"{low}–{high}"
+
+
+def nodes_of(counts: Sequence[int]) -> str:
+    """Return the number of nodes of each level, the values first.
+
+    Examples
+    --------
+    >>> nodes_of([100, 10, 1])
+    '100 · 10 · 1'
+    """
+    return " · ".join(count(one) for one in counts)
+
+
+def examples_of(nodes: Sequence[Node], most: int = 4, wide: int = 60) -> str:
+    """Return the first labels of a level and how many more there are, on one short line."""
+    shown: list[str] = []
+    for node in nodes[:most]:
+        text = name(node)
+        shown.append(text if len(text) <= wide // 2 else text[: wide // 2 - 1] + "…")
+        if sum(map(len, shown)) > wide:
+            break
+    more = len(nodes) - len(shown)
+    return "  ".join(shown) + (f"  … {count(more)} more" if more else "")
