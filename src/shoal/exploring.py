@@ -19,7 +19,7 @@ from shoal.errors import Fault, Infeasible, Misfit, TableError, WriteError, near
 from shoal.hierarchies.base import Levels, as_rows
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
-from shoal.policy import Policy, QuasiIdentifier
+from shoal.policy import Policy
 from shoal.tables import Source, open_table
 from shoal.tables.check import check
 from shoal.tables.columns import plain
@@ -42,7 +42,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     1
     """
     source = open_table(table)
-    misfits = [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
     encoded = encode(source.frame, policy)
@@ -130,15 +130,15 @@ def hierarchy_faults(table: object, column: str, spec: Mapping[str, Any]) -> lis
     """Return what is wrong with a hierarchy for a column."""
     source = open_table(table)
     policy = Policy(quasi_identifiers={column: dict(spec)}, others="drop", models=[KAnonymity(k=2)])
-    return [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+    return [fault for fault in check(source, policy) if fault.kind == "fault"]
 
 
 def _levels(table: object, column: str, spec: Mapping[str, Any]) -> tuple[Levels, np.ndarray[Any, Any]]:
     frame = open_table(table).frame
     if column not in frame.columns:
         raise TableError("no such column in the table", where=column, hint=nearest(column, frame.columns))
-    role = QuasiIdentifier.model_validate(dict(spec))
-    policy = Policy(quasi_identifiers={column: role}, others="drop", models=[KAnonymity(k=2)])
+    policy = Policy(quasi_identifiers={column: dict(spec)}, others="drop", models=[KAnonymity(k=2)])
+    role = policy.quasi_identifiers[column]
     encoded, codes = encode_column(column, plain(frame[column]), role, policy)
     return encoded.levels, codes
 
