@@ -106,3 +106,35 @@ def test_the_error_survives_pickling() -> None:
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert again.blocking == ("age",)
+
+
+def test_more_than_the_table_has_is_known_at_once() -> None:
+    table = shoal.datasets.adult(complete=True, part="test").head(3000)
+    asked = shoal.datasets.policy("adult").replace(models=[{"name": "k-anonymity", "k": 3001}])
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(table, asked)
+    assert caught.value.attainable == {"k-anonymity": 3000}
+    assert len(caught.value.relaxations) >= 2
+
+
+def test_single_dimensional_cuts_do_not_hide_a_class() -> None:
+    table = pl.DataFrame({"x": ["a"] * 5 + ["b", "c"], "s": list("abcdefg")})
+    asked = Policy(
+        quasi_identifiers={"x": "suppress"},
+        sensitive=["s"],
+        models=[{"name": "k-anonymity", "k": 2}],
+        algorithm="single-dimensional",
+    )
+    assert shoal.anonymize(table, asked).attained == {"k-anonymity": 7}
+
+
+def test_a_column_of_missing_values_that_must_be_suppressed() -> None:
+    table = pl.DataFrame({"x": pl.Series([None] * 4, dtype=pl.Int64)})
+    asked = Policy(
+        quasi_identifiers={"x": {"missing": "suppress", "hierarchy": "suppress"}},
+        models=[{"name": "k-anonymity", "k": 2}],
+        algorithm="exhaustive",
+        max_suppressed=1.0,
+    )
+    with pytest.raises(Infeasible, match="every record must be suppressed"):
+        shoal.anonymize(table, asked)

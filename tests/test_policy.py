@@ -215,3 +215,58 @@ def test_yes_and_no_stay_answers() -> None:
     )
     assert policy.check(pl.DataFrame({"ill": ["Yes", "No"]})) == []
     assert Mask(keep=[1]).parameters() == {"keep": [1]}
+
+
+@pytest.mark.parametrize("text", ["models: []\nmodels: []\n", "quasi_identifiers: {age: {}, age: {}}\n"])
+def test_a_key_that_is_written_twice_is_refused(text: str) -> None:
+    with pytest.raises(PolicyError, match="is written twice"):
+        Policy.from_yaml(text)
+
+
+def test_a_wrong_model_is_told_once() -> None:
+    for model in ({"name": "k-anonymity", "k": 1}, {"name": "k-anonimity", "k": 5}, {"name": "k-anonymity"}):
+        with pytest.raises(PolicyError) as caught:
+            Policy(**{**BASE, "models": [model]})
+        assert len(caught.value.faults) == 1
+
+
+def test_a_policy_may_be_given_as_mapping_or_path(contract: Path) -> None:
+    assert Policy.of(contract) == Policy.read(contract)
+    assert Policy.of(str(contract)) == Policy.read(contract)
+    assert Policy.of(BASE) == Policy(**BASE)
+    table = pl.DataFrame({"age": [1, 1, 2, 2]})
+    assert shoal.anonymize(table, BASE).attained == {"k-anonymity": 2}
+    assert shoal.audit(table, BASE).holds
+    with pytest.raises(PolicyError, match="must be a Policy"):
+        shoal.anonymize(table, 5)  # type: ignore[arg-type]
+
+
+def test_texts_of_digits_stay_texts_for_every_reader() -> None:
+    tree = Tree(nodes={"*": {"Dresden": ["01067", "01069"], "Sachsen": ["0x1", "1e5"]}})
+    text = Policy(quasi_identifiers={"plz": tree}, models=BASE["models"]).to_yaml()
+    for code in ("01067", "01069", "1e5"):
+        assert f"'{code}'" in text
+    assert (
+        "widths: [5, 10, 20]"
+        in Policy(quasi_identifiers={"a": Intervals(widths=[5, 10, 20])}, models=BASE["models"]).to_yaml()
+    )
+
+
+def test_what_is_signed_names_the_defaults() -> None:
+    text = Policy(**BASE).to_yaml(defaults=True)
+    for key in ("algorithm:", "loss:", "publish: labels", "suppressed: star", "max_suppressed: 0"):
+        assert key in text
+    assert Policy.from_yaml(text) == Policy(**BASE)
+
+
+def test_near_unique_sensitive_columns_are_warned_about_and_do_not_block() -> None:
+    table = pl.DataFrame({"age": [30] * 40, "salary": list(range(40))})
+    policy = Policy(quasi_identifiers=["age"], sensitive=["salary"], models=[KAnonymity(k=2)])
+    assert [fault.kind for fault in policy.check(table)] == ["warning"]
+    assert shoal.anonymize(table, policy).audit.holds
+
+
+def test_values_that_are_no_numbers_are_named() -> None:
+    table = pl.DataFrame({"age": ["30", "n/a", "?"]})
+    faults = Policy(quasi_identifiers={"age": Intervals(widths=[5])}, models=[KAnonymity(k=2)]).check(table)
+    assert "got 2 of 3 values: '?', 'n/a'" in str(faults[0])

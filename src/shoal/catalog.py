@@ -15,9 +15,10 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from shoal.errors import Fault, PolicyError, nearest
+from shoal.errors import Fault, PolicyError, ShoalError, nearest
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -166,7 +167,13 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {"oneOf": [entry_schema(self.family, name, "name") for name in names(self.family)]}
+        mappings = [entry_schema(self.family, name, "name") for name in names(self.family)]
+        alone = [name for name in names(self.family) if not any(f.is_required() for f in _fields(self.family, name))]
+        return {"oneOf": [*mappings, *([{"enum": alone}] if alone else [])]}
+
+
+def _fields(family: str, name: str) -> Iterable[FieldInfo]:
+    return find(family, name).model_fields.values()
 
 
 def entry_schema(family: str, name: str, tag: str) -> dict[str, Any]:
@@ -180,9 +187,11 @@ def entry_schema(family: str, name: str, tag: str) -> dict[str, Any]:
 
 def _faults(error: ValidationError, model: type[BaseModel]) -> Iterable[Fault]:
     for item in error.errors():
+        if item["type"] == "too_short" and item["input"]:
+            continue  # its items are wrong, which is told already
         where = _where(model.__name__, item["loc"])
         cause = item.get("ctx", {}).get("error")
-        if isinstance(cause, PolicyError):
+        if isinstance(cause, ShoalError):
             yield from (_nested(fault, where) for fault in cause.faults)
         else:
             yield _fault(dict(item), where, model)
@@ -198,6 +207,8 @@ def _where(root: str, location: tuple[int | str, ...]) -> str:
 def _nested(fault: Fault, where: str) -> Fault:
     # an inner value names itself by its class ("KAnonymity.k"); outside, its place in the policy is clearer
     inner = fault.where.partition(".")[2] if fault.where[:1].isupper() else fault.where
+    if where == "Policy":
+        return fault
     return Fault(fault.what, f"{where}.{inner}" if inner else where, fault.got, fault.hint, fault.kind)
 
 

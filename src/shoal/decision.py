@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.algorithms.base import Progress, silent
 from shoal.errors import Infeasible
+from shoal.frequencies import Classes
 from shoal.policy import Policy
 from shoal.recodings.base import Recoding
 from shoal.recodings.publication import Publication, publish
@@ -79,3 +80,12 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     if publication.suppressed > allowed:
         raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
     return Decision(policy, encoded, recoding, publication)
+
+
+def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:
+    """Return what all records together attain of each model: no recoding attains more."""
+    if not frame.height:
+        return [None for _ in policy.models]
+    encoded = encode(frame, policy)
+    whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
+    return [model.measure(whole, encoded.sensitive) for model in policy.models]

@@ -38,7 +38,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     1
     """
     source = open_table(table)
-    misfits = [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
     encoded = encode(source.frame, policy)

@@ -68,7 +68,7 @@ class Inspected:
         cells = list(zip(*labels, strict=True))
         if path.suffix.lower() in (".yaml", ".yml", ".xml"):
             try:
-                tree = Tree(**{"rows": cells})
+                tree = Tree(rows=cells)
             except PolicyError as error:
                 got = error.faults[0].what
                 raise HierarchyError("is no tree", where=self.column, got=got, hint="write .csv") from None

@@ -21,7 +21,7 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
     It holds no value of the original table; the fingerprint is slow to guess against.
     """
     return {
-        "policy": policy.to_dict(),
+        "policy": policy.effective(),
         "policy_hash": policy.hash,
         "data_fingerprint": fingerprint(source.frame, policy.hash),
         "records": source.frame.height,

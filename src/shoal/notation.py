@@ -23,6 +23,38 @@ _Loader.yaml_implicit_resolvers = {
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$", re.I), list("tTfF"))
+
+
+def _unique_keys(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    """Refuse a key that is written twice: the first would be lost without a word."""
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if key.value in seen:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {key.value!r} is written twice", key.start_mark
+            )
+        seen.add(key.value)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+_Loader.construct_mapping = _unique_keys  # type: ignore[method-assign,assignment]
+
+_NUMERIC = re.compile(r"^[-+]?[0-9_.]+([eE][-+]?[0-9]+)?$|^0[xo][0-9a-fA-F]+$")
+
+
+def _quoted_numbers(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # a text of digits stays a text for every reader: YAML 1.1 and 1.2 disagree about 01069
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if _NUMERIC.match(text) else None)
+
+
+def _short_numbers(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
+    if number.is_integer() and abs(number) < 1e15:
+        return dumper.represent_int(int(number))
+    return yaml.SafeDumper.represent_float(dumper, number)
+
+
+_Dumper.add_representer(str, _quoted_numbers)
+_Dumper.add_representer(float, _short_numbers)
 _Dumper.add_representer(
     list,
     lambda dumper, data: dumper.represent_sequence(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from shoal.algorithms.base import Progress, silent
 from shoal.auditing import audit
-from shoal.decision import decide
+from shoal.auditing.truth import truth_faults
+from shoal.decision import ceilings, decide
 from shoal.errors import AuditFailed, Infeasible, Misfit
 from shoal.manifest import manifest_of
 from shoal.policy import Policy
@@ -17,7 +20,9 @@ from shoal.tables.check import check
 from shoal.tables.source import open_table
 
 
-def anonymize(table: object, policy: Policy, *, progress: Progress = silent, **options: Any) -> Release:
+def anonymize(
+    table: object, policy: Policy | Mapping[str, Any] | str | Path, *, progress: Progress = silent, **options: Any
+) -> Release:
     """Turn a table about people into one that can be published.
 
     Parameters
@@ -25,7 +30,7 @@ def anonymize(table: object, policy: Policy, *, progress: Progress = silent, **o
     table
         A pandas, polars, pyarrow or DuckDB table, or a path; it is not changed.
     policy
-        Roles, hierarchies, promises, and how to keep them.
+        Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
     progress
         Called with what is being done, how much is done, and how much there is.
     options
@@ -47,22 +52,33 @@ def anonymize(table: object, policy: Policy, *, progress: Progress = silent, **o
     >>> shoal.anonymize(table, policy)
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
+    policy = Policy.of(policy)
     source = open_table(table, **options)
-    misfits = [fault for fault in check(source, policy) if fault.kind != "infeasible"]
+    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
     try:
         decision = decide(source.frame, policy, progress)
     except Infeasible as error:
-        raise explained(error, policy, lambda other: decide(source.frame, other).loss) from None
-    frame, subjects = apply(source.frame, policy, decision.encoded, decision.publication)
-    published = source.restore(frame)
+        known = ceilings(source.frame, policy)
+        raise explained(error, policy, lambda other: decide(source.frame, other).loss, known) from None
+    applied = apply(source.frame, policy, decision.encoded, decision.publication)
+    published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)
-    checked = audit(published, policy, original=source, subjects=subjects)
-    faults = [*checked.failures(), *disagreements(checked, decision.attained)]
+    checked = audit(published, policy, original=source, subjects=applied.subjects)
+    untrue = truth_faults(applied.pairs, source.frame, policy)
+    faults = [*checked.failures(), *untrue, *disagreements(checked, decision.attained)]
     if faults:
         raise AuditFailed(faults)
     manifest = manifest_of(source, policy, decision)
     return Release(
-        published, policy, decision.recoding, attained_by(checked), checked, manifest, source, frame, subjects
+        published,
+        policy,
+        decision.recoding,
+        attained_by(checked),
+        checked,
+        manifest,
+        source,
+        applied.frame,
+        applied.subjects,
     )

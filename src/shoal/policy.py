@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace as dc_replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
@@ -69,7 +70,10 @@ class QuasiIdentifier(Frozen):
             data = {"hierarchy": data}
         if not isinstance(data, Mapping) or not isinstance(data.get("hierarchy"), str):
             return data
-        entry = find("hierarchies", data["hierarchy"])
+        try:
+            entry = find("hierarchies", data["hierarchy"])
+        except PolicyError as error:
+            raise PolicyError([dc_replace(fault, where="hierarchy") for fault in error.faults]) from None
         ours = {key: value for key, value in data.items() if key in cls.model_fields}
         theirs = {key: value for key, value in data.items() if key not in cls.model_fields}
         return {**ours, "hierarchy": entry(**theirs)}
@@ -235,13 +239,29 @@ class Policy(Frozen):
 
         return check(table, self)
 
+    @classmethod
+    def of(cls, policy: object) -> Policy:
+        """Return a policy given as itself, as a mapping of its keys, or as the path of its file."""
+        if isinstance(policy, Policy):
+            return policy
+        if isinstance(policy, (str, Path)):
+            return cls.read(policy)
+        if isinstance(policy, Mapping):
+            return cls(**policy)
+        raise PolicyError("must be a Policy, a mapping or a path", where="policy", got=type(policy).__name__)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain data, without what is left at its default."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    def to_yaml(self) -> str:
-        """Return the policy as YAML."""
-        return notation.dump(self.to_dict())
+    def effective(self) -> dict[str, Any]:
+        """Return the policy as plain data with its defaults: what a person signs."""
+        whole = self.model_dump(mode="json")
+        return {key: value for key, value in whole.items() if value is not None}
+
+    def to_yaml(self, *, defaults: bool = False) -> str:
+        """Return the policy as YAML; with its defaults, as a person signs it, if asked."""
+        return notation.dump(self.effective() if defaults else self.to_dict())
 
     def write(self, path: str | Path) -> None:
         """Write the policy as YAML."""

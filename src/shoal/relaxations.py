@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +18,70 @@ _SECONDS = 30.0
 _LEAST, _MOST = 2, 5
 
 
-def explained(error: Infeasible, policy: Policy, attempt: Attempt) -> Infeasible:
+def explained(
+    error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Sequence[int | None] | None = None
+) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
-    Every relaxation is tried on the data before it is offered.
+    Every relaxation is tried on the data before it is offered. ``ceilings`` are what all records together attain of
+    each model: no recoding can attain more, so a model that asks for more must be relaxed whatever else is done.
     """
     trial = _Trial(policy, attempt, time.monotonic() + _SECONDS)
-    attainable, found = _single_changes(policy, trial)
+    failing = [
+        number
+        for number, (model, ceiling) in enumerate(zip(policy.models, ceilings or (), strict=False))
+        if ceiling is not None and not model.meets(ceiling)
+    ]
+    if failing and ceilings:
+        attainable, found = _lowered(policy, failing, ceilings, trial)
+        blocking = sorted({name for number in failing for name in policy.models[number].sensitive_columns})
+    else:
+        attainable, found = _single_changes(policy, trial)
+        blocking = list(error.blocking) or _blocking(policy, trial)
     if len(found) < _LEAST:
         for text, changed in (*_columns(policy), *_dropped_models(policy)):
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
-    blocking = list(error.blocking) or _blocking(policy, trial)
     found.sort(key=lambda relaxation: relaxation.loss)
     return Infeasible(error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST])
+
+
+def _lowered(
+    policy: Policy, failing: list[int], ceilings: Sequence[int | None], trial: _Trial
+) -> tuple[dict[str, Any], list[Relaxation]]:
+    """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
+    attainable = {policy.models[number].key(): ceilings[number] for number in failing}
+    found: list[Relaxation] = []
+    for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
+        models, texts = list(policy.models), []
+        for number in failing:
+            value = (ceilings[number] or 0) // part
+            weaker = models[number].relaxed(value)
+            texts.append(f"ask for {models[number].key()} {value} instead of {models[number].asked}")
+            models[number] = weaker or models[number]
+        changed = policy.replace(models=models)
+        offered = trial.offer(" and ".join(texts), changed)
+        if not offered and part == 1:
+            offered = [
+                Relaxation(f"{' and '.join(texts)}, and {other.text}", other.policy, other.loss)
+                for other in _single_changes(changed, trial)[1]
+            ]
+        found += offered
+    rest = [model for number, model in enumerate(policy.models) if number not in failing]
+    if rest:
+        names = " and ".join(policy.models[number].key() for number in failing)
+        found += trial.offer(f"do not ask for {names}", policy.replace(models=rest))
+    return attainable, _without_dominated(found)
+
+
+def _without_dominated(found: list[Relaxation]) -> list[Relaxation]:
+    """Leave out what asks for less and loses as much, as long as two are left."""
+    kept: list[Relaxation] = []
+    spare: list[Relaxation] = []
+    for relaxation in found:
+        dominated = any(abs(relaxation.loss - other.loss) < 1e-9 for other in kept)
+        (spare if dominated else kept).append(relaxation)
+    return [*kept, *spare[: max(_LEAST - len(kept), 0)]]
 
 
 @dataclass(frozen=True)
@@ -43,12 +93,17 @@ class _Trial:
     deadline: float
 
     def __call__(self, candidate: Policy) -> float | None:
-        if time.monotonic() > self.deadline:
+        if self.late:
             return None
         try:
             return self._with_lost_columns(candidate, self.attempt(candidate))
         except ShoalError:
             return None
+
+    @property
+    def late(self) -> bool:
+        """Whether time is over, so that a policy which was not tried may still work."""
+        return time.monotonic() > self.deadline
 
     def offer(self, text: str, candidate: Policy) -> list[Relaxation]:
         loss = self(candidate)
@@ -66,15 +121,24 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
     """Return the best attainable value of each model, and every single change that works."""
     attainable: dict[str, Any] = {}
     found: list[Relaxation] = []
+    spare: list[Relaxation] = []
     for number, model in enumerate(policy.models):
-        attainable[model.key()] = best = _best_value(policy, number, trial)
-        for value in dict.fromkeys((best, best // 2)):  # the nearest, and one that leaves room
-            weaker = _weaker(policy, number, value)
-            if weaker is not None:
-                found += trial.offer(f"ask for {model.key()} {value} instead of {model.asked}", weaker)
+        best = _best_value(policy, number, trial)
+        if not trial.late:
+            attainable[model.key()] = best
+        nearest = _asking(policy, number, best, trial)
+        for other in _asking(policy, number, best // 2, trial):  # leaves room: worth it only if it saves something
+            (found if not nearest or other.loss < nearest[0].loss - 1e-9 else spare).append(other)
+        found += nearest
     for text, candidate in (*_suppression(policy, trial), *_columns(policy), *_dropped_models(policy)):
         found += trial.offer(text, candidate)
-    return attainable, found
+    return attainable, found if len(found) >= _LEAST else [*found, *spare]
+
+
+def _asking(policy: Policy, number: int, value: int, trial: _Trial) -> list[Relaxation]:
+    weaker = _weaker(policy, number, value)
+    model = policy.models[number]
+    return [] if weaker is None else trial.offer(f"ask for {model.key()} {value} instead of {model.asked}", weaker)
 
 
 def _weaker(policy: Policy, number: int, value: int) -> Policy | None:
@@ -122,6 +186,13 @@ def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
         if column.missing == "suppress":
             given = {**policy.quasi_identifiers, name: column.replace(missing="own-value")}
             yield f"treat missing values of {name} as a value of their own", policy.replace(quasi_identifiers=given)
+        if column.boundaries:
+            given = {**policy.quasi_identifiers, name: column.replace(boundaries=())}
+            yield f"lift the boundaries of {name}", policy.replace(quasi_identifiers=given)
+    for name, role in policy.sensitive.items():
+        if role.missing == "suppress":
+            roles = {**policy.sensitive, name: role.replace(missing="own-value")}
+            yield f"treat missing values of {name} as a value of their own", policy.replace(sensitive=roles)
     for name in policy.quasi_identifiers if len(policy.quasi_identifiers) > 1 else ():
         yield f"do not publish {name}", _without(policy, name)
 

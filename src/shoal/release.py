@@ -69,9 +69,13 @@ class Release:
         kind = format or (format_of(self.source.path) if self.source.path else "csv")
         if kind not in ENDINGS:
             raise WriteError("no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS))
+        self._spare_the_source(folder, f"release{ENDINGS[kind]}")
         try:
             with _workshop(folder) as workshop:
                 names = self._write_all(workshop, kind)
+                blocked = [name for name in names if (folder / name).is_dir()]
+                if blocked:
+                    raise WriteError("is a folder", where=str(folder / blocked[0]), hint="choose another output folder")
                 for name in names:  # the manifest last: it vouches for the others
                     (workshop / name).replace(folder / name)
         except OSError as error:
@@ -82,10 +86,30 @@ class Release:
         _remove_stale(folder, names[0])
         return {Path(name).stem: folder / name for name in names}
 
+    def write_subjects(self, path: str | Path) -> None:
+        """Write the person of each published record, in order, for the owner's later audits; never publish it."""
+        if self.subjects is None:
+            raise WriteError("the policy counts records, not persons", where=str(path), hint="name a subject column")
+        try:
+            write_bytes(Path(path), to_bytes(self.subjects.alias("subject").to_frame(), "csv"))
+        except OSError as error:
+            raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
+
+    def _spare_the_source(self, folder: Path, name: str) -> None:
+        source = self.source.path
+        if source is not None and source.resolve().parent == folder.resolve() and source.stem == "release":
+            raise WriteError(
+                "the original table would be replaced by its release",
+                where=str(folder / name),
+                hint="write into another folder",
+            )
+
     def _write_all(self, workshop: Path, kind: str) -> list[str]:
         release = workshop / f"release{ENDINGS[kind]}"
         write_bytes(release, to_bytes(self.frame, kind))
         checked = self._read_back(release, kind)
+        if self.manifest.get("policy_hash") != self.policy.hash:
+            raise AuditFailed("the manifest speaks of another policy", got=str(self.manifest.get("policy_hash")))
         write_bytes(workshop / "audit.json", checked.to_json().encode())
         write_bytes(workshop / "report.html", render(checked, self.manifest).encode())
         manifest = {**self.manifest, "files": _hashes(workshop)}
@@ -145,12 +169,17 @@ def titles(policy: Policy) -> list[str]:
     ]
 
 
+_PREFIX = ".shoal-"
+
+
 @contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
     """A hidden folder inside the result's, gone whatever happens; the result's too, if it is new and stays empty."""
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix=".shoal-", dir=folder))
+    for stale in folder.glob(f"{_PREFIX}*"):  # of a run that was killed: nobody audited what is in it
+        shutil.rmtree(stale, ignore_errors=True)
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
     try:
         yield path
     finally:

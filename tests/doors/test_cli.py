@@ -259,3 +259,54 @@ def test_the_demo_makes_a_release_of_real_data(tmp_path: Path) -> None:
     released = pl.read_csv(tmp_path / "demo" / "release.csv", infer_schema=False)
     keys = list(shoal.datasets.policy("adult").quasi_identifiers)
     assert released.group_by(keys).len()["len"].min() >= 10
+
+
+def test_the_original_is_never_overwritten(case: Path) -> None:
+    (case / "data.csv").rename(case / "release.csv")
+    before = (case / "release.csv").read_bytes()
+    for format in ("csv", "parquet"):
+        done = run(
+            "anonymize", case / "release.csv", "-p", case / "policy.yaml", "-o", case, "--format", format, check=1
+        )
+        assert "the original table would be replaced" in done.stderr
+    assert (case / "release.csv").read_bytes() == before
+
+
+def test_persons_can_be_audited_again_by_the_owner(case: Path) -> None:
+    rows = "".join(f"{20 + i % 4},{1000},{['flu', 'cold'][i % 2]},{i // 3}\n" for i in range(120))
+    (case / "data.csv").write_text("age,zip,illness,person\n" + rows)
+    (case / "policy.yaml").write_text(YAML + "subject: person\n")
+    data, policy, owner = case / "data.csv", case / "policy.yaml", case / "owner.csv"
+    run("anonymize", data, "-p", policy, "-o", case / "out", "--subjects", owner, check=0)
+    release = case / "out" / "release.csv"
+    run("audit", release, "-p", policy, "--subjects", owner, check=0)
+    run("audit", release, "-p", policy, "--original", data, "--subjects", owner, check=0)
+    assert "persons cannot be counted" in run("audit", release, "-p", policy, check=1).stdout
+    assert b"person" not in release.read_bytes()
+
+
+def test_a_stopped_run_leaves_nothing_and_the_next_sweeps(case: Path) -> None:
+    stale = case / "out" / ".shoal-dead"
+    stale.mkdir(parents=True)
+    (stale / "release.csv").write_text("nobody audited this")
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", check=0)
+    assert not stale.exists()
+
+
+def test_an_unknown_format_is_a_usage_error(case: Path) -> None:
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--format", "xml", check=2)
+    assert not (case / "out").exists()
+
+
+@pytest.mark.parametrize("extra", [["-m", "interval"], ["-m", "intervals", "--width", "5"], ["-m", "intervals"]])
+def test_mistakes_in_a_hierarchy_are_told_in_words(case: Path, extra: list[str]) -> None:
+    done = run("hierarchy", "build", case / "data.csv", "-c", "age", *extra, check=1)
+    assert "quasi_identifiers.age" in done.stderr
+
+
+def test_a_delimiter_reaches_the_audit(case: Path) -> None:
+    (case / "data.csv").write_text(CSV.replace(",", "~"))
+    options = ["-p", case / "policy.yaml", "--delimiter", "~"]
+    run("anonymize", case / "data.csv", *options, "-o", case / "out", check=0)
+    run("audit", case / "out" / "release.csv", *options, "--original", case / "data.csv", check=0)
+    run("lattice", case / "data.csv", *options, "--quiet", check=0)

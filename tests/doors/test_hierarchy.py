@@ -285,7 +285,8 @@ def test_a_gap_without_values_is_only_a_note(tmp_path: Path) -> None:
 def test_check_takes_the_hierarchy_of_a_policy(data: Path) -> None:
     policy = data.parent / "policy.yaml"
     policy.write_text(
-        "quasi_identifiers:\n  hours: {hierarchy: divisor-based, smallest: 10}\n  age: {hierarchy: tree, file: age.csv}\n"
+        "quasi_identifiers:\n  hours: {hierarchy: divisor-based, smallest: 10}\n"
+        "  age: {hierarchy: tree, file: age.csv}\n"
         "  job: {}\nmodels: [{name: k-anonymity, k: 2}]\n"
     )
     tree(data, "age", **{"[20, 24]": range(20, 25), "[25, 29]": range(25, 30)})

@@ -55,6 +55,9 @@ class Exhaustive(Algorithm):
 
     def search(self, problem: Problem) -> FullDomain:
         """Walk the lattice and keep the best node that suppresses few enough records."""
+        monotone = all(model.monotone for model in problem.models)
+        if monotone and not problem.max_suppressed and not problem.holds(problem.together()).all():
+            raise problem.infeasible()  # a union of classes that comply would comply
         best: tuple[float, int, tuple[int, ...]] | None = None
         chosen: Node | None = None
         for visit in visits(problem, [problem.loss]):

@@ -6,8 +6,10 @@ import heapq
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.domains import STAR
 from shoal.frequencies import Classes, Codes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
@@ -105,4 +107,16 @@ def _allowable(problem: Problem, runs: list[Ints]) -> bool:
     coded = [run[tuples[:, place]] for place, run in enumerate(runs)]
     groups, rows = group(coded, [int(run.max(initial=0)) + 1 for run in runs])
     classes = Classes.of(problem.frequencies, groups[problem.frequencies.cell_tuples], len(rows))
-    return bool(problem.holds(classes).all())
+    return bool(problem.holds(classes).all()) and not _shows_nothing(problem, runs, tuples[rows]).any()
+
+
+def _shows_nothing(problem: Problem, runs: list[Ints], tuples: Codes) -> npt.NDArray[np.bool_]:
+    """Return which classes would show ``*`` everywhere, and so look suppressed."""
+    silent = np.ones(len(tuples), bool)
+    for place, (column, run) in enumerate(zip(problem.columns, runs, strict=True)):
+        codes = np.unique(problem.frequencies.tuples[:, place]).astype(np.int64)
+        occurring, numbers = np.unique(run[codes], return_inverse=True)
+        shown = FORMS[column.form](column.levels, Members(numbers.astype(np.int64), len(occurring)), codes)
+        star = np.array([text == STAR for text in shown.texts], bool)[shown.ids]
+        silent &= star[np.searchsorted(occurring, run[tuples[:, place]])]
+    return silent

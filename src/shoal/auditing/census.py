@@ -36,7 +36,7 @@ def count(
     table = pl.DataFrame(
         [
             *(_text(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)),
-            *(frame[name].alias(key) for name, key in sensitive.items()),
+            *(_plain(frame[name]).alias(key) for name, key in sensitive.items()),
         ]
     )
     persons, fault = pl.len(), None
@@ -46,8 +46,8 @@ def count(
             table = table.with_columns(people.alias("subject"))
             persons = pl.col("subject").n_unique()
         elif raw is not None and policy.subject in raw.columns:
-            fault = None
             most = _most_records(raw, policy.subject)
+            fault = None if most == 1 else _AT_LEAST
             persons = (pl.len() + most - 1) // most
     values = [_distinct(key, policy.sensitive[name]).alias(f"values {key}") for name, key in sensitive.items()]
     classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), *values)
@@ -62,6 +62,21 @@ def count(
         stars = pl.Series(np.zeros(1, bool))
     starred = int(classes["records"].filter(stars).sum())
     return Counted(classes, census, stars, starred), fault
+
+
+_AT_LEAST = Fault(
+    "persons are counted from below: sizes are the least numbers of persons that the original allows",
+    hint="for the exact numbers give the person of each published record (subjects)",
+    kind="note",
+)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """An empty text and a number that is none are missing values, as they are for the search."""
+    column = column.alias("values")
+    if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        return _text(column)
+    return column.fill_nan(None) if column.dtype.is_float() else column
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -90,5 +105,5 @@ def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, 
 
 
 def _most_records(raw: pl.DataFrame, subject: str) -> int:
-    highest = raw[subject].value_counts()["count"].max()
+    highest = raw[subject].alias("subject").value_counts(name="records")["records"].max()
     return int(highest) if isinstance(highest, int) else 1

@@ -67,6 +67,21 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list
     return [Fault("the records stand in their original order", hint="sort or shuffle them")]
 
 
+def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
+    """Return a fault for columns that hold a value more often than the original does: it was invented or moved."""
+    faults = []
+    for name in frame.columns:
+        if name in policy.quasi_identifiers or name not in raw.columns:
+            continue
+        before, after = (_plain(column).value_counts(name="count") for column in (raw[name], frame[name]))
+        both = after.join(before, on="values", how="left", nulls_equal=True, suffix=" before")
+        more = both.filter(pl.col("count") > pl.col("count before").fill_null(0)).height
+        if more:
+            what = "published values that the original does not have, or not so often"
+            faults.append(Fault(what, where=name, got=f"{more} values"))
+    return faults
+
+
 def _plain(column: pl.Series) -> pl.Series:
     # the published column may have been read from a file: compare what is written
     return _written(column).replace("", None)
@@ -88,9 +103,16 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
     """
     shortest = 6 if kind in ("parquet", "feather") else 4
     patterns = _raw_texts(raw, shortest, "" if kind != "csv" else ',\n\r"')
-    shown = _cells_text(frame) + "\n" + _opened(to_bytes(frame.head(0), kind), kind)
+    shown = "\n".join([_cells_text(frame), _opened(to_bytes(frame.head(0), kind), kind), "null true false"])
+    if kind == "feather":  # cells of a column stand there without a gap
+        shown += (
+            "\n".join("".join(_written(column).drop_nulls().to_list()) for column in frame).encode().decode("latin-1")
+        )
     hidden = patterns - _found(patterns, shown)
     leaked = sorted(_found(hidden, _opened(data, kind)))
+    sheets = _sheets(data) if kind == "excel" else 1
+    if sheets > 1:
+        return [Fault("the file has more than one sheet", got=f"{sheets} sheets")]
     if not leaked:
         return []
     hint = "an index, a dictionary or metadata kept them"
@@ -121,11 +143,16 @@ def _opened(data: bytes, kind: str) -> str:
         return data.decode("latin-1")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         text = "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
-    # places of cells and numbers of shared texts are no values
-    return _as_latin(html.unescape(_PLACES.sub("", text)))
+    # the cells themselves were read and counted; around them stand places and numbers of shared texts
+    return _as_latin(html.unescape(_CELLS.sub("", text)))
 
 
-_PLACES = re.compile(r' (?:r|ref|spans|sqref|activeCell|topLeftCell|count|uniqueCount)="[^"]*"|(?<= t="s">)<v>\d+</v>')
+def _sheets(data: bytes) -> int:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return sum(name.startswith("xl/worksheets/") and name.endswith(".xml") for name in archive.namelist())
+
+
+_CELLS = re.compile(r"<sheetData>.*?</sheetData>|<dimension [^>]*>|<sst [^>]*>", re.S)
 
 
 def _found(patterns: set[str], text: str) -> set[str]:

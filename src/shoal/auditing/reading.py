@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ _MISSING = "(missing)"
 
 def penalties_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Floats, list[Fault]]:
     """Return the certainty penalty of each published text of a column, and what is wrong with the texts."""
-    reader = _Reader(raw, name, policy)
+    reader = Reader(raw, name, policy)
     meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
     beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
@@ -36,7 +37,7 @@ def penalties_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy)
     return np.array([meaning[text] or 0.0 for text in texts.to_list()], np.float64), faults
 
 
-class _Reader:
+class Reader:
     """Reads the published texts of one column."""
 
     def __init__(self, raw: pl.DataFrame, name: str, policy: Policy) -> None:
@@ -62,21 +63,21 @@ class _Reader:
 
     def is_beyond(self, text: str) -> bool:
         """Whether no value that a text may stand for could be published as wide as this."""
-        if not self.bounds or (text == STAR and self.blank and self.wild):
-            return False  # a missing value that matches anything shows * and has no boundary
-        values = self._values(text)
+        if not self.bounds or (text == STAR and self.blank):
+            return False  # a missing value has no boundary, and shows * among others
+        values = set(self._values(text))
         return bool(values) and all(value in self.bounds and not values <= self.bounds[value] for value in values)
 
-    def _values(self, text: str) -> set[int]:
+    def _values(self, text: str) -> Collection[int]:
         if text == STAR:
-            return set(range(len(self.domain)))
+            return range(len(self.domain))
         if text in self.covered:
-            return self.covered[text]
+            return self.covered[text] | ({self.place[text]} if text in self.place else set())
         if text in self.place:
             return {self.place[text]}
         found = _RANGE.match(text)
         if found and found[1] in self.place and found[2] in self.place:
-            return set(range(self.place[found[1]], self.place[found[2]] + 1))
+            return range(self.place[found[1]], self.place[found[2]] + 1)
         return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
 
     def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
@@ -96,6 +97,14 @@ class _Reader:
                 labels[label] = max(labels.get(label, 0.0), cost)
         return labels
 
+    def covers(self, text: str | None, value: str | None) -> bool:
+        """Whether a published text may stand for a value; ``None`` is the missing one."""
+        if text == STAR:
+            return True
+        if value is None:
+            return text is None or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
+        return text is not None and self.place.get(value, -1) in self._values(text)
+
     def penalty(self, text: str | None) -> float | None:
         """Return the share of the domain that a text leaves open; ``None`` for a text that means nothing."""
         if text == STAR:
@@ -108,12 +117,13 @@ class _Reader:
             return 0.0
         found = _RANGE.match(text)
         if found and found[1] in self.place and found[2] in self.place and self.domain.ordered:
-            return self._width(self.domain, self.place[found[1]], self.place[found[2]])
+            low, high = self.place[found[1]], self.place[found[2]]
+            return self._width(self.domain, low, high) if low < high else None
         return self._set(text)
 
     @staticmethod
     def _width(domain: Domain, low: int, high: int) -> float:
-        return float(domain.values[high] - domain.values[low]) / domain.span if domain.span > 0 else 0.0
+        return (float(domain.values[high]) - float(domain.values[low])) / domain.span if domain.span > 0 else 0.0
 
     def _set(self, text: str) -> float | None:
         if not (text.startswith("{") and text.endswith("}")):

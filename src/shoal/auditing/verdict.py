@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.auditing.census import Counted, count
-from shoal.auditing.hygiene import columns_faults, order_faults
+from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
 from shoal.auditing.reading import penalties_of
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
@@ -19,6 +20,7 @@ from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.tables import open_table
 from shoal.tables.check import check
+from shoal.tables.files import format_of
 from shoal.utility.base import Measured, Metric, Outcome
 
 
@@ -92,7 +94,7 @@ class Audit:
     @property
     def holds(self) -> bool:
         """Whether every promise holds and nothing is wrong with the table."""
-        return all(model.holds for model in self.models) and not self.faults
+        return all(model.holds for model in self.models) and all(fault.kind == "note" for fault in self.faults)
 
     def failures(self) -> list[Fault]:
         """Return what does not hold."""
@@ -105,7 +107,7 @@ class Audit:
             for entry in self.models
             if entry.counted and not entry.holds
         ]
-        return [*broken, *self.faults]
+        return [] if self.holds else [*broken, *self.faults]
 
     def require(self) -> Audit:
         """Return the audit if all holds, else raise :class:`~shoal.errors.AuditFailed`."""
@@ -142,7 +144,9 @@ def _plain(value: Measured) -> dict[str, Any]:
     return {"total": value.total, "columns": value.columns} if value.columns else {"total": value.total}
 
 
-def audit(table: object, policy: Policy, *, original: object = None, subjects: object = None) -> Audit:
+def audit(
+    table: object, policy: Policy | Mapping[str, Any] | str | Path, *, original: object = None, subjects: object = None
+) -> Audit:
     """Count a published table again and say what holds.
 
     Parameters
@@ -164,12 +168,13 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
     >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
     1
     """
+    policy = Policy.of(policy)
     # a file is audited as it is written: its texts, not what they might be read as
     frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
     raw = None if original is None else open_table(original).frame
     if raw is not None:
         roles = ("quasi_identifiers", "sensitive", "subject")
-        misfits = [fault for fault in check(raw, policy) if fault.where.startswith(roles)]
+        misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
         if misfits:  # losses cannot be measured against such a table
             raise Misfit(misfits)
     faults = list(columns_faults(frame, raw, policy))
@@ -177,10 +182,17 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
         return _unreadable(frame, raw, policy, faults)
     counted, fault = count(frame, raw, policy, subjects)
     faults += [fault] if fault else []
-    faults += order_faults(frame, raw, policy) if raw is not None else []
+    if raw is not None:
+        faults += [*order_faults(frame, raw, policy), *invented_faults(frame, raw, policy)]
+        if isinstance(table, (str, Path)):
+            faults += bytes_faults(Path(table).read_bytes(), format_of(Path(table)), frame, raw)
     models = tuple(ModelAudit(model, model.recount(counted.census)) for model in policy.models)
     records = frame.height if raw is None else raw.height
-    left_out = records - frame.height
+    left_out = max(records - frame.height, 0)
+    if frame.height > records:
+        faults.append(
+            Fault("the published table has more records than the original", got=f"{frame.height} of {records}")
+        )
     faults += _suppression_faults(policy, records, counted.starred, left_out)
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
@@ -205,8 +217,6 @@ def audit(table: object, policy: Policy, *, original: object = None, subjects: o
 
 
 def _suppression_faults(policy: Policy, records: int, starred: int, left_out: int) -> list[Fault]:
-    if left_out < 0:
-        return [Fault("the published table has more records than the original", got=f"{-left_out} more")]
     allowed = policy.may_suppress(records)
     if starred + left_out > allowed:
         return [

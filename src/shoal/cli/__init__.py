@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
@@ -11,6 +12,8 @@ def run() -> None:
     from shoal.cli.show import complain
     from shoal.errors import ShoalError
 
+    # docker stop, systemd and timeout end politely: leave as after Ctrl-C, with nothing half-written
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()
     except ShoalError as error:

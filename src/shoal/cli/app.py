@@ -77,10 +77,12 @@ def check(
 
     faults = Policy.read(policy).check(open_table(data, **reading(delimiter, quote, encoding, sheet)))
     if json:
-        show.as_json({"fits": not faults, "faults": [fault.to_dict() for fault in faults]})
+        fits = all(fault.kind == "warning" for fault in faults)
+        show.as_json({"fits": fits, "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in faults]})
     elif not quiet:
-        print("\n".join(str(fault) for fault in faults) or "The policy fits the table.")
-    raise typer.Exit(1 if faults else 0)
+        lines = [f"warning: {fault}" if fault.kind == "warning" else str(fault) for fault in faults]
+        print("\n".join(lines) or "The policy fits the table.")
+    raise typer.Exit(1 if any(fault.kind != "warning" for fault in faults) else 0)
 
 
 @app.command()
@@ -90,6 +92,10 @@ def anonymize(
     out: Out,
     format: Annotated[
         str | None, typer.Option(help="csv, parquet, feather, excel or jsonl; the input's by default.")
+    ] = None,
+    subjects: Annotated[
+        Path | None,
+        typer.Option(help="Where persons are counted: write who each published record is about, for your own audits."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -104,10 +110,15 @@ def anonymize(
     """
     from shoal.pipeline import anonymize as release_of
     from shoal.policy import Policy
+    from shoal.tables.write import ENDINGS
 
+    if format is not None and format not in ENDINGS:
+        raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
     with show.progress(quiet or json) as progress:
         release = release_of(data, Policy.read(policy), progress=progress, **reading(delimiter, quote, encoding, sheet))
         files = release.write(out, format=format)
+        if subjects is not None:
+            release.write_subjects(subjects)
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
@@ -123,14 +134,27 @@ def audit(
         typer.Option(help="The original table, for losses and the risk before.", show_default=False),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report.", show_default=False)] = None,
+    subjects: Annotated[
+        Path | None, typer.Option(help="Who each published record is about, as anonymize --subjects wrote it.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
-    """Count a published table again. Exit 0 only if every promise holds."""
+    """Count a published table again. Exit 0 only if every promise holds.
+
+    The options for reading are for the original; the release is read as shoal writes it.
+    """
     from shoal.auditing import audit as audit_of
     from shoal.policy import Policy
+    from shoal.tables import open_table
 
-    checked = audit_of(release, Policy.read(policy), original=original)
+    given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
+    people = None if subjects is None else open_table(subjects).frame.to_series()
+    checked = audit_of(release, Policy.read(policy), original=given, subjects=people)
     if report is not None:
         from shoal.reporting import report as write_report
 
@@ -153,16 +177,22 @@ def compare(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write compare.csv and compare.json there.")] = None,
     json: Json = False,
     quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Run several algorithms at several k and put what they lose side by side."""
     from shoal.exploring import compare as compare_all
     from shoal.exploring import write_rows
     from shoal.policy import Policy
+    from shoal.tables import open_table
 
     values = _whole_numbers(k)
     chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
     with show.progress(quiet or json) as progress:
-        rows = compare_all(data, Policy.read(policy), values, chosen, progress=progress)
+        source = open_table(data, **reading(delimiter, quote, encoding, sheet))
+        rows = compare_all(source, Policy.read(policy), values, chosen, progress=progress)
     if out is not None:
         write_rows(rows, out, "compare")
     if json:
@@ -189,14 +219,20 @@ def lattice(
     json: Json = False,
     quiet: Quiet = False,
     most: Annotated[int, typer.Option(help="How many nodes to print, the least loss first.", min=1)] = 20,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
 ) -> None:
     """Show every full-domain recoding: attained k, suppressed records and losses."""
     from shoal.exploring import lattice as every_node
     from shoal.exploring import write_rows
     from shoal.policy import Policy
+    from shoal.tables import open_table
 
     with show.progress(quiet or json) as progress:
-        nodes = every_node(data, Policy.read(policy), progress=progress)
+        source = open_table(data, **reading(delimiter, quote, encoding, sheet))
+        nodes = every_node(source, Policy.read(policy), progress=progress)
     if out is not None:
         write_rows([_flat(node) for node in nodes], out, "lattice")
     if json:

@@ -26,14 +26,14 @@ def show_policy(
     policy: Annotated[Path, typer.Argument(help="A policy, a YAML file.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Print a policy as shoal understands it, hierarchy files included."""
+    """Print a policy as shoal understands it: hierarchy files and defaults included."""
     from shoal.policy import Policy
 
     read = Policy.read(policy)
     if json:
-        show.as_json({"hash": read.hash, "policy": read.to_dict()})
+        show.as_json({"hash": read.hash, "policy": read.effective()})
     else:
-        print(f"# {read.hash}\n{read.to_yaml()}", end="")
+        print(f"# {read.hash}\n{read.to_yaml(defaults=True)}", end="")
 
 
 @app.command(name="import")

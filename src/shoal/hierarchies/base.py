@@ -145,6 +145,11 @@ class Levels:
         """Whether the last code stands for the missing value."""
         return self.size > len(self.domain)
 
+    @property
+    def natural(self) -> bool:
+        """Whether the hierarchy order of the values is their natural order, so that codes can be read as a range."""
+        return bool((np.diff(self.position) > 0).all())
+
     @cached_property
     def joins(self) -> Ints:
         """``joins[code]``: the lowest level at which this code and the next share a label."""

@@ -71,7 +71,9 @@ class Intervals(Hierarchy):
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield a fault where values are not numbers or lie outside the breaks."""
         if domain.kind not in ("integer", "float"):
-            yield Fault("intervals need a column of numbers", got=f"{domain.kind} values", hint=_hint(domain))
+            others = [text for text in domain.texts if not _is_number(text)] if domain.kind == "text" else []
+            got = f"{len(others)} of {len(domain)} values: {examples(others)}" if others else f"{domain.kind} values"
+            yield Fault("intervals need a column of numbers", got=got, hint=_hint(domain))
         elif self.breaks:
             low, high = self.breaks[0][0], self.breaks[0][-1]
             outside = [v for v in domain.values.tolist() if not low <= v <= high]
@@ -98,6 +100,14 @@ class Intervals(Hierarchy):
             places = [place // ratio for place in finest]
             step = _exact(width)
             yield _step(places, {p: (origin + p * step, origin + (p + 1) * step) for p in set(places)}, whole)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _exact(number: float) -> Fraction:

@@ -18,7 +18,8 @@ class DistinctLDiversity(PrivacyModel):
     Why it is safe: someone who finds a person's class still faces l possible values, so no value is certain
     (the homogeneity attack). It does not bound how *likely* one of them is: that is what entropy l-diversity
     and t-closeness are for. A missing value counts as a value of its own, unless the policy says that it
-    matches anything (``wildcard``): then it adds nothing.
+    matches anything (``wildcard``): then it adds nothing. Where persons are counted, a class
+    must also have at least l of them.
 
     References
     ----------
@@ -52,7 +53,7 @@ class DistinctLDiversity(PrivacyModel):
         return self.l
 
     def holds(self, classes: Classes, sensitive: Mapping[str, int]) -> Holds:
-        """Return for each class whether it has l distinct values, of l persons."""
+        """Return for each class whether it has l distinct values, and l persons."""
         return self._values(classes, sensitive) >= self.l
 
     def measure(self, classes: Classes, sensitive: Mapping[str, int]) -> int | None:

@@ -59,6 +59,8 @@ def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
 
 def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     """Show the least and the greatest value of each class, ``*`` where a missing value is among others."""
+    if not levels.natural:
+        raise ValueError("ranges need values in their natural order")
     low, high = members.bounds(codes)
     pairs, ids = np.unique(low * levels.size + high, return_inverse=True)
     texts = tuple(_range_text(levels, *divmod(pair, levels.size)) for pair in pairs.tolist())

@@ -82,7 +82,7 @@ def _say_something(
     inside = silent[members.classes]
     subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
     instead = [
-        FORMS["ranges" if column.levels.domain.ordered else "sets"](
+        FORMS["ranges" if column.levels.domain.ordered and column.levels.natural else "sets"](
             column.levels, subset, tuples[inside, place].astype(np.int64)
         )
         for place, column in enumerate(columns)

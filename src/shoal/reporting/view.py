@@ -46,7 +46,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "columns": list(_columns(audit)),
         "faults": [fault.to_dict() for fault in audit.faults],
         "limits": list(limits(audit)),
-        "policy": policy.to_yaml(),
+        "policy": policy.to_yaml(defaults=True),
         "policy_hash": policy.hash,
         "manifest": None if manifest is None else _manifest(manifest, policy),
     }

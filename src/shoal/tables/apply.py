@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +30,19 @@ def published_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
     return [name for name in frame.columns if name in shown]
 
 
-def apply(
-    frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication
-) -> tuple[pl.DataFrame, pl.Series | None]:
-    """Return the published table and, where persons are counted, the person of each record (for the audit only).
+@dataclass(frozen=True)
+class Applied:
+    """The published table, and what only the owner's audit may see of how it was made."""
+
+    frame: pl.DataFrame
+    subjects: pl.Series | None
+    """Where persons are counted: the person of each published record."""
+    pairs: dict[str, list[tuple[str | None, str | None]]]
+    """Quasi-identifier → each value that a record holds with each text that it is published as."""
+
+
+def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication) -> Applied:
+    """Return the published table.
 
     Every quasi-identifier is written anew from the labels, no cell of it is copied; records are sorted by what
     is published, so that nothing of the original order is left.
@@ -57,7 +67,14 @@ def apply(
         for name, column in zip(policy.quasi_identifiers, publication.columns, strict=True)
     }
     published = pl.DataFrame({name: _alone(shown[name] if name in shown else table[others[name]]) for name in names})
-    return published, None if policy.subject is None else table["subject"]
+    rows = table["row"]
+    pairs = {name: _pairs(plain(frame[name]).gather(rows), shown[name]) for name in shown}
+    return Applied(published, None if policy.subject is None else table["subject"], pairs)
+
+
+def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:
+    both = pl.DataFrame([values.alias("value"), texts.alias("text")]).unique()
+    return both.select(pl.col("value").cast(pl.String), pl.col("text")).rows()
 
 
 def _alone(column: pl.Series) -> pl.Series:

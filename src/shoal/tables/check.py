@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
+from shoal.hierarchies.base import Hierarchy
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, domain_of, plain
 from shoal.tables.source import open_table
@@ -44,6 +47,8 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 continue
             if role.missing == "error" and column.null_count():
                 yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+            for fault in _near_unique(column, where):
+                yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -81,7 +86,11 @@ def _kept(column: pl.Series) -> Iterator[Fault]:
     except TableError as error:
         yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
         return
-    present = column.drop_nulls()
+    yield from _near_unique(column, where)
+
+
+def _near_unique(column: pl.Series, where: str) -> Iterator[Fault]:
+    present = column.alias("values").drop_nulls()
     if len(present) >= 20 and present.n_unique() > 0.9 * len(present):
         yield Fault(
             "is nearly unique and would be published as it is",
@@ -94,7 +103,11 @@ def _kept(column: pl.Series) -> Iterator[Fault]:
 def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     persons, unit = frame.height, "records"
     if policy.subject is not None and policy.subject in frame.columns:
-        persons, unit = frame[policy.subject].n_unique(), "persons"
+        try:
+            persons, unit = plain(frame[policy.subject]).alias("subject").n_unique(), "persons"
+        except TableError as error:
+            yield replace(error.faults[0], where="subject", hint="persons need a plain column")
+            return
     if not frame.height:
         yield Fault("the table has no records", kind="infeasible")
         return
@@ -120,28 +133,34 @@ def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, pol
     if spec.missing == "error" and column.null_count():
         yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
     domain = domain_of(column)
-    if isinstance(spec.domain, tuple):
-        low, high = spec.domain
-        if not domain.ordered:
-            yield Fault(
-                "a domain of two numbers needs a column of numbers",
-                f"{where}.domain",
-                f"{domain.kind} values",
-            )
-        elif len(domain) and not low <= domain.values[0] <= domain.values[-1] <= high:
-            yield Fault("values outside the domain", f"{where}.domain", f"{domain.texts[0]} to {domain.texts[-1]}")
-    if spec.hierarchy is None or not len(domain):
+    yield from _declared_domain(domain, spec, f"{where}.domain")
+    if spec.hierarchy is not None and len(domain):
+        yield from _hierarchy(column_domain(frame, name, policy), name, spec.hierarchy, spec.boundaries, where)
+
+
+def _declared_domain(domain: Domain, spec: QuasiIdentifier, where: str) -> Iterator[Fault]:
+    if not isinstance(spec.domain, tuple):
         return
-    domain = column_domain(frame, name, policy)
-    faults = list(spec.hierarchy.faults(domain))
-    for fault in faults:
-        yield Fault(fault.what, where, fault.got, fault.hint)
-    for label in spec.boundaries if not faults else ():
-        if not spec.hierarchy.knows(label, domain):
+    low, high = spec.domain
+    if not domain.ordered:
+        yield Fault("a domain of two numbers needs a column of numbers", where, f"{domain.kind} values")
+    elif len(domain) and not low <= domain.values[0] <= domain.values[-1] <= high:
+        yield Fault("values outside the domain", where, f"{domain.texts[0]} to {domain.texts[-1]}")
+
+
+def _hierarchy(
+    domain: Domain, name: str, hierarchy: Hierarchy, boundaries: Sequence[str], where: str
+) -> Iterator[Fault]:
+    faults = list(hierarchy.faults(domain))
+    yield from (replace(fault, where=where) for fault in faults)
+    if name in hierarchy.leaves() and name not in domain.texts:
+        yield Fault("the column's own name is a value of the tree: a header row?", where, kind="warning")
+    if faults:
+        return
+    for label in boundaries:
+        if not hierarchy.knows(label, domain):
             yield Fault("no such label in the hierarchy", f"{where}.boundaries", repr(label))
-    if not faults:
-        try:
-            spec.hierarchy.build(domain, missing=None)
-        except HierarchyError as error:
-            for fault in error.faults:
-                yield Fault(fault.what, f"{where}, {fault.where}" if fault.where else where, fault.got, fault.hint)
+    try:
+        hierarchy.build(domain, missing=None)
+    except HierarchyError as error:
+        yield from (replace(fault, where=f"{where}, {fault.where}" if fault.where else where) for fault in error.faults)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.algorithms.base import Problem, Progress, silent
-from shoal.domains import Domain
 from shoal.errors import Infeasible
 from shoal.frequencies import Frequencies
+from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
 from shoal.policy import Policy, QuasiIdentifier
@@ -55,6 +55,8 @@ class Encoded:
 
     def problem(self, policy: Policy, progress: Progress = silent) -> Problem:
         """Return the question that a search answers."""
+        if not self.searchable.records:
+            raise Infeasible("every record must be suppressed for its missing values")
         may = policy.may_suppress(self.frequencies.records)
         allowed = may - self.barred
         if allowed < 0:
@@ -107,17 +109,21 @@ def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Colum
     position = np.append(levels.position, len(domain) if blank else 0)
     limits = levels.limits(spec.boundaries) if spec.boundaries else None
     height = levels.height if limits is None else int(limits.max(initial=0))
-    form = form_of(spec, policy.publish, domain)
+    form = form_of(spec, policy.publish, levels)
     column = Column(name, levels, form, spec.weight, height if spec.hierarchy else 0, limits)
     return column, position[codes_of(values, domain)].astype(np.int64)
 
 
-def form_of(spec: QuasiIdentifier, publish: Form, domain: Domain) -> Form:
-    """Return how local recoding publishes a column: as asked, where the column allows it."""
+def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
+    """Return how local recoding publishes a column: as asked, where the column allows it.
+
+    Ranges need values whose hierarchy order is their natural order: a tree may put 12 and 40 under one label and 20
+    under another, and then "[12, 40]" would be no truth about a class.
+    """
     asked = spec.publish or publish
     if asked == "labels" and spec.hierarchy is not None:
         return "labels"
-    if domain.ordered:
+    if levels.domain.ordered and levels.natural:
         return "ranges"
     return "labels" if asked == "ranges" and spec.hierarchy is not None else "sets"
 

@@ -13,6 +13,8 @@ import polars as pl
 
 from shoal.errors import MissingExtra, ShoalError, TableError, examples, nearest
 
+csv.field_size_limit(2**31 - 1)  # a cell may hold a long set of values
+
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
