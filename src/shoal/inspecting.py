@@ -52,7 +52,7 @@ class Inspected:
         found: dict[str, Any] = {
             "column": self.column,
             "method": self.hierarchy.key(),
-            "nested": not any(len(node.parents) > 1 for row in self.rows for node in row.nodes),
+            "nested": self._is_nested,
             "levels": [row.to_dict() for row in self.rows],
         }
         return {**found, "compared": self.compared} if self.compared else found
@@ -67,12 +67,9 @@ class Inspected:
         labels = [[levels.labels[n][number] or "" for number in row] for n, row in enumerate(codes)]
         cells = list(zip(*labels, strict=True))
         if path.suffix.lower() in (".yaml", ".yml", ".xml"):
-            try:
-                tree = Tree(rows=cells)
-            except PolicyError as error:
-                got = error.faults[0].what
-                raise HierarchyError("is no tree", where=self.column, got=got, hint="write .csv") from None
-            tree.write(path)
+            if not self._is_nested:
+                raise HierarchyError("is no tree: its levels do not nest", where=self.column, hint="write .csv")
+            Tree(rows=cells).write(path)  # type: ignore[call-arg]  # rows become nodes
             return
         text = io.StringIO()
         csv.writer(text, delimiter=";", lineterminator="\n").writerows(cells)
@@ -94,6 +91,10 @@ class Inspected:
             compared=self.compared,
         )
         write_page(path, told, "page")
+
+    @property
+    def _is_nested(self) -> bool:
+        return all(len(node.parents) <= 1 for row in self.rows for node in row.nodes)
 
     @property
     def _method(self) -> str:
@@ -170,7 +171,7 @@ def candidates(table: object, column: str, policy: Policy) -> list[dict[str, Any
     --------
     >>> ages = pl.DataFrame({"age": [21, 24, 25, 25]})
     >>> [row["method"] for row in candidates(ages, "age", policy_for(ages, "age", {}, k=2))][:2]
-    ['conventional', 'quantiles']
+    ['dynamic-concept', 'quantiles']
     """
     frame = open_table(table).frame
     _must_have(frame, column)

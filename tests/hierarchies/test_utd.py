@@ -323,6 +323,7 @@ TREES: list[dict[str, Any]] = [
     {"*": {"Europe": {"Alps": ["at"]}, "Asia": ["jp"], "alone": None}},
     {"*": {"Other": ["Other", "rest"], "x": {"x": ["x"]}}},
     {"*": {"x": ["x"], "y": ["y"]}},
+    {"*": {"low": ["a"], "high": {"other": ["*", "b"]}}},
     {"*": ["bare", {"G": ["g"]}]},
     {"*": {"a, b, c, d, e": ["a,b", "1;2"], 'say "hi"': ["two\nlines", " spaces "]}},
     {"*": {"[5:5]": ["eins"], "": ["nothing's name", "<&>'\""]}},

@@ -125,8 +125,10 @@ def _parent(path: tuple[str, ...]) -> str:
 
 
 def _check_cycle(path: tuple[str, ...]) -> None:
-    # a label may stay the same for some levels, as in rows that are filled up; it may not come back later
-    steps = [label for place, label in enumerate(path) if not place or label != path[place - 1]]
+    # a label may stay the same for some levels, as in rows that are filled up; it may not come back later, but a value
+    # may be written as one of its labels is
+    labels = path[:-1]
+    steps = [label for place, label in enumerate(labels) if not place or label != labels[place - 1]]
     if len(set(steps)) < len(steps):
         label = next(label for label in steps if steps.count(label) > 1)
         first = steps.index(label)

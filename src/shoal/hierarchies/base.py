@@ -213,7 +213,7 @@ class Levels:
             lows[0, : len(domain)] = highs[0, : len(domain)] = domain.values
         for level, step in enumerate(steps, start=1):
             codes[level, : len(domain)] = step.numbers
-            texts: list[str | None] = list(step.names)
+            texts: list[str | None] = [*step.names] if len(domain) else [STAR]
             if with_missing and level < height:
                 codes[level, -1] = len(texts)
                 texts.append(blank)
