@@ -204,12 +204,18 @@ def _where(root: str, location: tuple[int | str, ...]) -> str:
     return path.removeprefix("Policy.")
 
 
+def _joined(where: str, inner: str) -> str:
+    if not inner:
+        return where
+    return f"{where}, {inner}" if "/" in inner or "\\" in inner else f"{where}.{inner}"  # a file is no key
+
+
 def _nested(fault: Fault, where: str) -> Fault:
     # an inner value names itself by its class ("KAnonymity.k"); outside, its place in the policy is clearer
     inner = fault.where.partition(".")[2] if fault.where[:1].isupper() else fault.where
     if where == "Policy":
         return fault
-    return Fault(fault.what, f"{where}.{inner}" if inner else where, fault.got, fault.hint, fault.kind)
+    return Fault(fault.what, _joined(where, inner), fault.got, fault.hint, fault.kind)
 
 
 _WORDS = {

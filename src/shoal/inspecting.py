@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -156,11 +156,16 @@ def inspect(table: object, column: str, policy: Policy) -> Inspected:
     """
     frame = open_table(table).frame
     _must_have(frame, column)
-    built = _spec(policy, column).hierarchy or Suppress()
+    spec = _spec(policy, column)
+    built, compared = spec.hierarchy or Suppress(), []
+    if isinstance(built, Auto):  # compared once; what is kept is then built by name
+        found = built.compare(column_domain(frame, column, policy))
+        compared = _candidates(built, found, policy)
+        kept = spec.replace(hierarchy=found[0].hierarchy)
+        policy = policy.replace(quasi_identifiers={**policy.quasi_identifiers, column: kept})
     encoded, codes = encode_column(frame, column, policy)
     levels = encoded.levels
     counts = np.bincount(codes, minlength=levels.size)[: levels.size]
-    compared = _candidates(built, column_domain(frame, column, policy)) if isinstance(built, Auto) else []
     return Inspected(column, built, levels, tuple(rows(levels, built.distortions(levels), counts)), compared)
 
 
@@ -175,26 +180,26 @@ def candidates(table: object, column: str, policy: Policy) -> list[dict[str, Any
     """
     frame = open_table(table).frame
     _must_have(frame, column)
-    return _candidates(Auto(), column_domain(frame, column, policy))
+    return _candidates(Auto(), Auto().compare(column_domain(frame, column, policy)), policy)
 
 
-def _candidates(auto: Auto, domain: Domain) -> list[dict[str, Any]]:
-    k = domain.k if auto.k is None else auto.k
-    return [_candidate(found, k, place == 0) for place, found in enumerate(auto.compare(domain))]
+def _candidates(auto: Auto, found: Sequence[Candidate], policy: Policy) -> list[dict[str, Any]]:
+    k = max(policy.k, 2) if auto.k is None else auto.k
+    return [_candidate(candidate, k, place == 0) for place, candidate in enumerate(found)]
 
 
 def _candidate(found: Candidate, k: int, is_chosen: bool) -> dict[str, Any]:
     levels = found.levels
-    shown = rows(levels, found.hierarchy.distortions(levels), levels.domain.records)
+    distortions = found.hierarchy.distortions(levels)
     return {
         "method": found.hierarchy.key(),
         "k": k,
         "loss_at_k": found.losses.get(k),
         "loss": found.loss,
         "losses": {str(least): loss for least, loss in found.losses.items()},
-        "levels": len(shown),
-        "nodes": [len(row.nodes) for row in shown],
-        "distortion": [list(row.distortion) for row in shown],
+        "levels": levels.height + 1,
+        "nodes": [len(np.unique(codes)) for codes in levels.codes],
+        "distortion": [[float(row.min()), float(row.max())] if len(row) else [0.0, 0.0] for row in distortions],
         "nested": levels.nested,
         "chosen": is_chosen,
     }

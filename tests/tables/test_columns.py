@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import TableError
-from shoal.policy import QuasiIdentifier
+from shoal.policy import Policy
 from shoal.tables.columns import codes_of, column_domain, domain_of, kind_of, plain
 
 NAMES = ["age", "*", "^a.*$", "^.*$", ""]
@@ -99,11 +99,22 @@ def test_declared_values_join_the_domain(values: list[Any], declared: tuple[str,
 
 def test_the_policy_may_declare_the_domain() -> None:
     tree = {"hierarchy": "tree", "nodes": {"*": {"few": ["a", "b"], "more": ["c"]}}}
-    column = plain(pl.Series(["b"]))
-    assert column_domain(column, QuasiIdentifier.model_validate(tree)).texts == ("b",)
-    assert column_domain(column, QuasiIdentifier.model_validate({**tree, "domain": "hierarchy"})).texts == (
-        "a",
-        "b",
-        "c",
-    )
-    assert column_domain(plain(pl.Series([5])), QuasiIdentifier(domain=(0, 20))).span == 20
+
+    def texts(value: object, spec: dict[str, Any]) -> tuple[tuple[str, ...], float]:
+        policy = Policy(quasi_identifiers={"x": spec}, models=[{"name": "k-anonymity", "k": 2}])
+        domain = column_domain(pl.DataFrame({"x": [value]}), "x", policy)
+        return domain.texts, domain.span if domain.ordered else 0.0
+
+    assert texts("b", tree) == (("b",), 0.0)
+    assert texts("b", {**tree, "domain": "hierarchy"}) == (("a", "b", "c"), 0.0)
+    assert texts(5, {"domain": (0, 20)}) == (("5",), 20.0)
+
+
+def test_a_domain_knows_its_records_and_its_company() -> None:
+    frame = pl.DataFrame({"x": ["a", "b", "a"], "y": [1, 2, 1]})
+    policy = Policy(quasi_identifiers=["x", "y"], models=[{"name": "k-anonymity", "k": 7}])
+    domain = column_domain(frame, "x", policy)
+    assert domain.records.tolist() == [2, 1]
+    assert domain.k == 7
+    assert domain.profiles is not None
+    assert domain.profiles().sum(axis=1).tolist() == [1.0, 1.0]

@@ -125,9 +125,9 @@ def _parent(path: tuple[str, ...]) -> str:
 
 
 def _check_cycle(path: tuple[str, ...]) -> None:
-    # a label may stay the same for some levels, as in rows that are filled up; it may not come back later, but a value
-    # may be written as one of its labels is
-    labels = path[:-1]
+    # a table may hold the value *, which is then no label of the tree
+    labels = path[:-1] if path[-1] == STAR else path
+    # a label may stay the same for some levels, as in rows that are filled up; it may not come back later
     steps = [label for place, label in enumerate(labels) if not place or label != labels[place - 1]]
     if len(set(steps)) < len(steps):
         label = next(label for label in steps if steps.count(label) > 1)

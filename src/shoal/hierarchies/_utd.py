@@ -95,7 +95,7 @@ def read_config(source: str | Path) -> UtdConfig:
         content: str | bytes = source.strip("\ufeff \t\r\n")
         where = "configuration"
     else:
-        content, where = _xml.read_bytes(Path(source), PolicyError), str(source)
+        content, where = _xml.read_bytes(Path(source), PolicyError, "configuration"), str(source)
     root = _xml.parse(content, where, PolicyError)
     if root.tag.lower() != "config":
         hint = "a configuration of the UTD toolbox starts with <config method=… k=…>"

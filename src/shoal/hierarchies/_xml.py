@@ -64,12 +64,12 @@ def _hint(content: str | bytes) -> str:
     return "close every element and quote every attribute" if opened else "an XML file starts with <"
 
 
-def read_bytes(path: Path, refusal: Refusal) -> bytes:
+def read_bytes(path: Path, refusal: Refusal, what: str) -> bytes:
     """Return what a file holds."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise refusal("cannot read the file", where=str(path), got=error.strerror or str(error)) from None
+        raise refusal(f"cannot read the {what}", where=str(path), got=error.strerror or str(error)) from None
 
 
 def to_text(root: Element) -> str:

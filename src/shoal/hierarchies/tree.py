@@ -135,7 +135,7 @@ class Tree(Hierarchy):
 def read_nodes(path: Path) -> dict[str, Any]:
     """Read a tree's labels from nested YAML, an ``<att>`` of the UTD toolbox, or rows as ARX writes them."""
     kind = path.suffix.lower()
-    content = _xml.read_bytes(path, HierarchyError)
+    content = _xml.read_bytes(path, HierarchyError, "hierarchy file")
     try:
         if kind == ".xml":
             return _from_xml(content, str(path))
