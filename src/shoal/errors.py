@@ -158,7 +158,7 @@ class AuditFailed(ShoalError):
 class WriteError(ShoalError, OSError):
     """A file could not be written; nothing was left behind."""
 
-    title = "The release could not be written; nothing was left behind"
+    title = "The file could not be written; nothing was left behind"
 
 
 class MissingExtra(ShoalError, ImportError):
