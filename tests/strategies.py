@@ -34,6 +34,12 @@ def hierarchies(draw: st.DrawFn, kind: str) -> dict[str, Any]:
         leaves = ["a", "b", "c", "d,e", "{f}", "*", "(missing)", "ü", "[1, 2]", 'g"h']
         nodes = {"*": {"low": leaves[:3], "high": {"mid": leaves[3:5], "other": leaves[5:8]}, "rest": leaves[8:]}}
         choices += [{"hierarchy": "tree", "nodes": nodes}]
+    if kind in ("integer", "float", "date"):
+        built = ("conventional", "divisor-based", "cardinality-based", "on-the-fly", "improved-on-the-fly")
+        choices += [{"hierarchy": name} for name in (*built, "dynamic-concept", "quantiles", "auto", "ordering")]
+        choices += [{"hierarchy": "conventional", "smallest": 7}, {"hierarchy": "cardinality-based", "smallest": 0.7}]
+    else:
+        choices += [{"hierarchy": name} for name in ("rare", "ordering", "auto")]
     return draw(st.sampled_from(choices))
 
 

@@ -47,6 +47,8 @@ class CardinalityBased(Hierarchy):
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the leaf intervals, then merged ones until two are left."""
+        if not _ranges.length(domain):
+            return
         starts = self._leaf_starts(domain)
         records = _records(domain, starts)
         while len(starts) > 1:

@@ -44,6 +44,8 @@ class Conventional(Hierarchy):
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the halved ranges, finest first."""
         size = _ranges.length(domain)
+        if not size:
+            return
         smallest = _ranges.default_smallest(domain) if self.smallest is None else _ranges.exact(self.smallest)
         halvings = 0
         while size / 2 ** (halvings + 1) >= smallest and 2**halvings < _ranges.MOST_RANGES:

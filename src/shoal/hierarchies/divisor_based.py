@@ -48,6 +48,8 @@ class DivisorBased(Hierarchy):
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per divisor, finest first."""
+        if not _ranges.length(domain):
+            return
         low, high = _ranges.bounds(domain)
         smallest = _ranges.default_smallest(domain) if self.smallest is None else _ranges.exact(self.smallest)
         if _ranges.whole(domain):
