@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from shoal.algorithms.base import Algorithm, Progress, silent
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem, Progress, silent
 from shoal.algorithms.exhaustive import visits
 from shoal.catalog import find, names
 from shoal.errors import Infeasible, Misfit, WriteError
+from shoal.hierarchies.suppress import Suppress
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
@@ -28,7 +31,8 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     """Return every full-domain node: levels, attained k, suppressed records and every loss.
 
     ``k`` is what the node attains with nothing suppressed; ``suppressed`` are the records in classes that break a
-    model, and the losses count them as suppressed. The loss of the policy comes first.
+    model, and the losses count them as suppressed. The loss of the policy comes first. ``distortion`` is the distortion
+    ratio of the table at that node, nothing suppressed.
 
     Examples
     --------
@@ -48,6 +52,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
     allowed = policy.may_suppress(source.frame.height) - encoded.barred
+    distortions = _distortions(problem, policy)
     rows = []
     for visit in visits(problem, losses):
         sizes = visit.node.classes(problem).sizes
@@ -58,9 +63,26 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
                 "suppressed": visit.suppressed,
                 "allowed": allowed,
                 "losses": visit.losses,
+                "distortion": _distortion_ratio(distortions, visit.node.levels),
             }
         )
     return rows
+
+
+def _distortions(problem: Problem, policy: Policy) -> list[np.ndarray[Any, Any]]:
+    """Return for each column the mean distortion of its records at each level."""
+    shares = problem.frequencies.counts / max(problem.frequencies.records, 1)
+    means = []
+    for place, column in enumerate(problem.columns):
+        hierarchy = policy.quasi_identifiers[column.name].hierarchy or Suppress()
+        means.append(hierarchy.distortions(column.levels)[:, problem.frequencies.tuples[:, place]] @ shares)
+    return means
+
+
+def _distortion_ratio(distortions: list[np.ndarray[Any, Any]], levels: Sequence[int]) -> float:
+    """The table's distortion over that of the fully generalized table (Yaseen et al. 2018, Definition 9)."""
+    whole = sum(float(mean[-1]) for mean in distortions)
+    return sum(float(mean[level]) for mean, level in zip(distortions, levels, strict=True)) / whole if whole else 0.0
 
 
 def compare(

@@ -90,3 +90,21 @@ def test_the_non_nested_levels_are_searched_right() -> None:
         keys = [(pl.col("hours") - 1) // width]
         keys += [pl.col("sex")] if node["levels"]["sex"] == 0 else []
         assert node["k"] == table.group_by(keys).len()["len"].min()
+
+
+def test_distortion_ratio_of_a_table() -> None:
+    """Definition 9: the distortion of the generalized table over that of the fully generalized one."""
+    import polars as pl
+
+    from shoal.exploring import lattice
+
+    table = pl.DataFrame({"hours": list(range(1, 101)), "sex": ["f", "m"] * 50})
+    policy = shoal.Policy(
+        quasi_identifiers={"hours": {"hierarchy": "conventional", "smallest": 10}, "sex": "suppress"},
+        models=[{"name": "k-anonymity", "k": 2}],
+    )
+    ratios = {tuple(node["levels"].values()): node["distortion"] for node in lattice(table, policy)}
+    assert ratios[(0, 0)] == 0.0
+    assert ratios[(4, 1)] == 1.0
+    assert ratios[(2, 0)] == pytest.approx(1.0 / (4 + 1))  # distortion 1 of the heights 4 and 1
+    assert ratios[(1, 1)] == pytest.approx((0.5 + 1) / 5)

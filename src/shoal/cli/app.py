@@ -240,7 +240,7 @@ def lattice(
     elif not quiet and nodes:
         loss = next(iter(nodes[0]["losses"]))
         best = sorted(nodes, key=lambda node: (node["suppressed"] > node["allowed"], node["losses"][loss]))[:most]
-        columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"]]
+        columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"], "distortion"]
         rows = [[_flat(node)[name] for name in columns] for node in best]
         show.table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
 
@@ -249,7 +249,7 @@ def _flat(node: dict[str, object]) -> dict[str, object]:
     levels, losses = node["levels"], node["losses"]
     assert isinstance(levels, dict)
     assert isinstance(losses, dict)
-    return {**levels, "k": node["k"], "suppressed": node["suppressed"], **losses}
+    return {**levels, "k": node["k"], "suppressed": node["suppressed"], **losses, "distortion": node["distortion"]}
 
 
 @app.command(name="list")
