@@ -48,8 +48,9 @@ def check_hierarchy(hierarchy: Hierarchy, domain: Domain) -> None:
             assert len(pairs) == len(set(levels.codes[level - 1].tolist())), f"level {level} does not coarsen"
         runs = 1 + int((np.diff(levels.codes[level]) != 0).sum())
         assert runs == len(set(levels.codes[level].tolist())), f"labels of level {level} do not cover neighbours"
-        rises = levels.penalties[level] >= levels.penalties[level - 1] - 1e-12
-        assert rises.all(), f"a label of level {level} costs less than one below it"
+        if levels.nested:  # only a label that holds the one below must cost as much
+            rises = levels.penalties[level] >= levels.penalties[level - 1] - 1e-12
+            assert rises.all(), f"a label of level {level} costs less than one below it"
     assert ((levels.penalties >= 0) & (levels.penalties <= 1)).all(), "penalties must lie between 0 and 1"
 
 
