@@ -285,7 +285,23 @@ def test_persons_can_be_audited_again_by_the_owner(case: Path) -> None:
     assert b"person" not in release.read_bytes()
 
 
-def test_a_stopped_run_leaves_nothing_and_the_next_sweeps(case: Path) -> None:
+def test_a_run_that_is_stopped_while_it_writes_leaves_nothing(case: Path) -> None:
+    """SIGTERM comes when the release is on the disk and its bytes are about to be searched."""
+    slow = (
+        "import os, pathlib, signal, shoal.release as r; from shoal.cli import run\n"
+        "def stop(*_):\n"
+        "    assert list(pathlib.Path('out').rglob('release.csv'))\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "r.bytes_faults = stop\n"
+        "run()"
+    )
+    command = [sys.executable, "-c", slow, "anonymize", "data.csv", "-p", "policy.yaml", "-o", "out"]
+    done = subprocess.run(command, cwd=case, capture_output=True, text=True, check=False)
+    assert done.returncode == 143, done.stderr
+    assert not (case / "out").exists()
+
+
+def test_the_next_run_sweeps_what_a_killed_one_left(case: Path) -> None:
     stale = case / "out" / ".shoal-dead"
     stale.mkdir(parents=True)
     (stale / "release.csv").write_text("nobody audited this")
