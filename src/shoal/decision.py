@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Progress, silent
+from shoal.domains import STAR
 from shoal.errors import Infeasible
 from shoal.frequencies import Classes
 from shoal.policy import Policy
-from shoal.recodings.base import Recoding
+from shoal.recodings.base import Column, Floats, Recoding, Shown
 from shoal.recodings.publication import Publication, publish
 from shoal.release import titles
 from shoal.tables.encode import Encoded, encode
@@ -46,17 +47,30 @@ class Decision:
         """Return what became of the table."""
         publication, classes = self.publication, self.publication.classes
         starred = publication.starred if classes.count > 1 else -1
-        shown = np.arange(classes.count) != starred
+        kept = np.where(np.arange(classes.count) == starred, 0, classes.records)
+        columns = list(zip(self.encoded.columns, publication.columns, strict=True))
         return Outcome(
             self.encoded.frequencies.records,
-            classes.records[shown],
-            np.stack([column.penalties[shown] for column in publication.columns], axis=1),
             tuple(self.policy.quasi_identifiers),
-            np.array([column.weight for column in self.policy.quasi_identifiers.values()]),
+            np.array([column.weight for column in self.encoded.columns]),
             publication.suppressed,
+            int((kept > 0).sum()),
+            int((kept * kept).sum()),
+            np.array([kept @ shown.penalties for _, shown in columns]),
+            np.array([kept @ (shown.penalties == 0.0) for _, shown in columns], np.float64),
+            np.array([kept @ _climbs(shown, column) for column, shown in columns]),
+            np.array([kept @ np.log2(np.maximum(shown.stands_for, 1)) for _, shown in columns]),
+            np.array([column.informed for column, _ in columns]),
+            np.array([column.levels.size for column, _ in columns], np.float64),
             publication.suppressed - publication.dropped,
             self.policy.k,
         )
+
+
+def _climbs(shown: Shown, column: Column) -> Floats:
+    """The level of what each class shows, as a share of the height; ``*`` is the top."""
+    stars = np.array([text == STAR for text in shown.texts], bool)[shown.ids]
+    return np.where(stars, 1.0, shown.levels / max(column.levels.height, 1))
 
 
 def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> Decision:

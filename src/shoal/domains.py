@@ -40,6 +40,8 @@ class Domain:
     """The least and greatest value that the column could hold, where the policy declares them."""
     counts: npt.NDArray[np.int64] | None = field(default=None, compare=False)
     """Records of each value, for hierarchies that are built from data; 1 each where they are not known."""
+    missing: int = field(default=0, compare=False)
+    """Records without a value."""
     k: int = field(default=2, compare=False)
     """The k that the policy asks for."""
     profiles: Profiles | None = field(default=None, compare=False)

@@ -81,6 +81,41 @@ def _classes(values: Sequence[Sequence[int]]) -> Classes:
     return Classes.of(frequencies, members, len(values))
 
 
+def outcome_of(
+    records: int,
+    sizes: Sequence[int],
+    penalties: Sequence[Sequence[float]],
+    columns: Sequence[str],
+    *,
+    weights: Sequence[float] | None = None,
+    suppressed: int = 0,
+    starred: int = 0,
+    k: int = 1,
+) -> Outcome:
+    """Return the outcome of classes of these sizes that lose this much in each column.
+
+    Each column is taken for a number whose ``p``-th part is left open by a penalty of ``p``: what else metrics look
+    at follows from that.
+    """
+    kept, lost = np.array(sizes, np.int64), np.array(penalties, np.float64).reshape(len(sizes), len(columns))
+    return Outcome(
+        records,
+        tuple(columns),
+        np.ones(len(columns)) if weights is None else np.array(weights, np.float64),
+        suppressed,
+        len(kept),
+        int((kept * kept).sum()),
+        kept @ lost,
+        (kept @ (lost == 0.0)).astype(np.float64),
+        kept @ lost,
+        kept @ np.log2(np.maximum(lost * records, 1.0)),
+        np.zeros(len(columns)),
+        np.full(len(columns), 10.0),
+        starred,
+        k,
+    )
+
+
 def check_metric(metric: Metric, outcome: Outcome) -> None:
     """Check that a metric stays in its range and that suppressing a class never looks better than keeping it."""
     measured = metric.measure(outcome)

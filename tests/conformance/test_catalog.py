@@ -136,15 +136,15 @@ def test_metrics(name: str, data: st.DataObject) -> None:
     share = st.floats(0, 1)
     rows = data.draw(st.lists(st.lists(share, min_size=2, max_size=2), min_size=count, max_size=count))
     suppressed = data.draw(st.integers(0, 5))
-    outcome = Outcome(
+    outcome = testing.outcome_of(
         sum(sizes) + suppressed,
-        np.array(sizes, np.int64),
-        np.array(rows, np.float64).reshape(count, 2),
+        sizes,
+        rows,
         ("a", "b"),
-        np.array([1.0, 2.0]),
-        suppressed,
-        data.draw(st.integers(0, suppressed)),
-        2,
+        weights=[1.0, 2.0],
+        suppressed=suppressed,
+        starred=data.draw(st.integers(0, suppressed)),
+        k=2,
     )
     testing.check_metric(cast("Metric", catalog.find("utility", name)()), outcome)
 

@@ -1,10 +1,11 @@
-"""penalties_of(): what a published text leaves open, read from the text, the policy and the original column."""
+"""meanings_of(): what a published text leaves open, read from the text, the policy and the original column."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import polars as pl
 
 from shoal.domains import STAR, Domain
 from shoal.errors import Fault, examples
+from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, plain
 
@@ -22,8 +24,24 @@ _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
 _MISSING = "(missing)"
 
 
-def penalties_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Floats, list[Fault]]:
-    """Return the certainty penalty of each published text of a column, and what is wrong with the texts."""
+@dataclass(frozen=True)
+class Meanings:
+    """What the published texts of a column say, one entry per class."""
+
+    penalties: Floats
+    """The share of the domain that the text leaves open."""
+    climbs: Floats
+    """The lowest level of the hierarchy that is as wide as the text, as a share of its height."""
+    stands_for: Floats
+    """Records of the original whose value the text could stand for."""
+    informed: float
+    """log2 of the original records with the same value, summed over the original."""
+    distinct: int
+    """Values of the domain."""
+
+
+def meanings_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Meanings, list[Fault]]:
+    """Return what each published text of a column says, and what is wrong with the texts."""
     reader = Reader(raw, name, policy)
     meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
@@ -34,7 +52,17 @@ def penalties_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy)
         faults.append(Fault(what, where=name, got=examples(unread)))
     if beyond:
         faults.append(Fault("published above a boundary", where=name, got=examples(beyond)))
-    return np.array([meaning[text] or 0.0 for text in texts.to_list()], np.float64), faults
+    listed = texts.to_list()
+    readable = {text for text, penalty in meaning.items() if penalty is not None}
+    climbs = {text: reader.climb(text) if text in readable else 1.0 for text in meaning}
+    stands_for = {text: reader.stands_for(text) if text in readable else 1 for text in meaning}
+    return Meanings(
+        np.array([meaning[text] or 0.0 for text in listed], np.float64),
+        np.array([climbs[text] for text in listed], np.float64),
+        np.array([stands_for[text] for text in listed], np.float64),
+        reader.informed,
+        reader.size,
+    ), faults
 
 
 class Reader:
@@ -47,7 +75,9 @@ class Reader:
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank
         self.place = {text: number for number, text in enumerate(self.domain.texts)}
+        self.records, self.missing = self.domain.records, self.domain.missing
         self.covered: dict[str, set[int]] = {}
+        self.steps: list[Step] = []
         self.labels = self._labels(spec)
         self.bounds = self._bounds(spec)
 
@@ -82,7 +112,8 @@ class Reader:
 
     def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
         labels: dict[str, float] = {}
-        for step in spec.hierarchy.steps(self.domain) if spec.hierarchy and len(self.domain) else ():
+        self.steps = list(spec.hierarchy.steps(self.domain)) if spec.hierarchy and len(self.domain) else []
+        for step in self.steps:
             covered: dict[str, set[int]] = {}
             for code, label in enumerate(step.labels):
                 covered.setdefault(label, set()).add(code)
@@ -104,6 +135,35 @@ class Reader:
         if value is None:
             return text is None or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
         return text is not None and self.place.get(value, -1) in self._values(text)
+
+    @property
+    def informed(self) -> float:
+        """log2 of the records with the same value, summed over the records."""
+        own = np.append(self.records, self.missing if self.blank else 0)
+        return float(sum(count * np.log2(count) for count in own.tolist() if count))
+
+    def stands_for(self, text: str | None) -> int:
+        """Return how many records of the original hold a value that a readable text could stand for."""
+        if text is None:
+            return self.missing
+        if text == STAR:
+            return int(self.records.sum()) + self.missing
+        blank = self.missing if text.startswith("{") and None in map(_item, _items(text[1:-1])) else 0
+        return int(self.records[list(self._values(text))].sum()) + blank
+
+    def climb(self, text: str | None) -> float:
+        """Return the lowest level with a label as wide as a readable text, as a share of the height."""
+        height = len(self.steps) + (not self.steps or self.steps[-1].names != (STAR,))
+        if text is None or (text in self.place and text not in self.covered):
+            return 0.0
+        for level, step in enumerate(self.steps, start=1):
+            if text in step.names:
+                return level / height
+        values = np.array(sorted(self._values(text)), np.intp)
+        for level, step in enumerate(self.steps, start=1):
+            if text != STAR and len(values) and (step.numbers[values] == step.numbers[values[0]]).all():
+                return level / height
+        return 1.0
 
     def penalty(self, text: str | None) -> float | None:
         """Return the share of the domain that a text leaves open; ``None`` for a text that means nothing."""

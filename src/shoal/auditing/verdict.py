@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.auditing.census import Counted, count
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
-from shoal.auditing.reading import penalties_of
+from shoal.auditing.reading import Meanings, meanings_of
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import PrivacyModel
@@ -255,28 +255,36 @@ def _utility(
     keys = list(policy.quasi_identifiers)
     classes = counted.classes.filter(~counted.is_starred)
     faults: list[Fault] = []
-    penalties = np.zeros((classes.height, len(keys)))
+    sizes = classes["records"].to_numpy().astype(np.int64)
+    meanings: list[Meanings] = []
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        values, unread = penalties_of(classes[f"q{place}"], raw, name, policy)
-        penalties[:, place] = values
+        meaning, unread = meanings_of(classes[f"q{place}"], raw, name, policy)
+        meanings.append(meaning)
         faults += unread
         shown[name] = counted.classes[f"q{place}"].n_unique()
     outcome = Outcome(
         raw.height,
-        classes["records"].to_numpy().astype(np.int64),
-        penalties,
         tuple(keys),
         np.array([policy.quasi_identifiers[name].weight for name in keys]),
         counted.starred + left_out,
+        classes.height,
+        int((sizes * sizes).sum()),
+        np.array([sizes @ meaning.penalties for meaning in meanings]),
+        np.array([sizes @ (meaning.penalties == 0.0) for meaning in meanings], np.float64),
+        np.array([sizes @ meaning.climbs for meaning in meanings]),
+        np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
+        np.array([meaning.informed for meaning in meanings]),
+        np.array([meaning.distinct for meaning in meanings], np.float64),
         counted.starred,
         policy.k,
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):
-        metric = find("utility", name)()
+        metric = policy.loss if name == policy.loss.key() else find("utility", name)()
         assert isinstance(metric, Metric)
-        measured[name] = metric.measure(outcome)
+        if metric.known(outcome):
+            measured[name] = metric.measure(outcome)
     lost = measured["certainty-penalty"].columns
     columns = {
         name: {"before": raw[name].n_unique(), "after": shown[name], "certainty-penalty": lost[name]} for name in keys

@@ -156,6 +156,26 @@ class Levels:
         same = self.codes[:, :-1] == self.codes[:, 1:]
         return np.argmax(same, axis=0).astype(np.int32) if self.size > 1 else np.zeros(0, np.int32)
 
+    @cached_property
+    def records(self) -> npt.NDArray[np.int64]:
+        """``records[level, code]``: records of the table whose value the label could stand for."""
+        own = np.append(self.domain.records, self.domain.missing if self.has_missing else 0)[: self.size]
+        result = np.empty(self.codes.shape, np.int64)
+        for level, numbers in enumerate(self.codes):
+            result[level] = np.bincount(numbers, own, minlength=self.size).astype(np.int64)[numbers]
+        if self.has_missing and self.labels[0][-1] == STAR:  # a missing value that could be any value
+            result[:, -1] = own.sum()
+        return result
+
+    @cached_property
+    def lowest(self) -> npt.NDArray[np.int64]:
+        """``lowest[level, code]``: the lowest level at which the code has the label that it has at this level."""
+        result = np.zeros(self.codes.shape, np.int64)
+        texts = [np.array(names, object)[numbers] for names, numbers in zip(self.labels, self.codes, strict=True)]
+        for level in range(1, self.height + 1):
+            result[level] = np.where(texts[level] == texts[level - 1], result[level - 1], level)
+        return result
+
     def limits(self, boundaries: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the highest level that each code may be shown at: that of the lowest boundary above it."""
         result = np.full(self.size, self.height, np.int64)

@@ -31,6 +31,12 @@ class Column:
     limits: Ints | None = None
     """The highest level that each code may be shown at, where the policy sets boundaries."""
 
+    @property
+    def informed(self) -> float:
+        """log2 of the records with the same value, summed over the records: what the raw column tells least."""
+        own = self.levels.records[0].astype(np.float64)
+        return float((own * np.log2(np.maximum(own, 1.0))).sum())
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -42,10 +48,14 @@ class Shown:
     """The certainty penalty of each class."""
     levels: Ints
     """The level whose labels are as wide as what each class shows (for boundaries)."""
+    stands_for: Ints
+    """Records of the original table whose value could be what each class shows."""
 
     def take(self, classes: npt.NDArray[np.generic]) -> Shown:
         """Return what some classes show, given by their numbers or by a mask."""
-        return Shown(self.texts, self.ids[classes], self.penalties[classes], self.levels[classes])
+        return Shown(
+            self.texts, self.ids[classes], self.penalties[classes], self.levels[classes], self.stands_for[classes]
+        )
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
     offsets = np.cumsum([0, *(len(names) for names in levels.labels)])
     ids = offsets[level] + levels.codes[level, low]
     texts = tuple(label for names in levels.labels for label in names)
-    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low], level)
+    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low], level, levels.records[level, low])
 
 
 def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
@@ -65,7 +65,10 @@ def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     pairs, ids = np.unique(low * levels.size + high, return_inverse=True)
     texts = tuple(_range_text(levels, *divmod(pair, levels.size)) for pair in pairs.tolist())
     penalties = _range_penalties(levels, low, high)
-    return Shown(texts, ids.astype(np.int64), penalties, _common_level(levels, low, high))
+    reached = np.append(0, np.cumsum(levels.records[0]))
+    mixed = (high >= len(levels.domain)) & (low < high)
+    stands_for = np.where(mixed, reached[-1], reached[high + 1] - reached[low])
+    return Shown(texts, ids.astype(np.int64), penalties, _common_level(levels, low, high), stands_for)
 
 
 def _range_text(levels: Levels, low: int, high: int) -> str | None:
@@ -93,6 +96,7 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
     texts: list[str | None] = []
     ids = np.empty(members.count, np.int64)
     penalties = np.empty(members.count, np.float64)
+    stands_for = np.empty(members.count, np.int64)
     for number in range(members.count):
         held = values[starts[number] : starts[number + 1]]
         key = held.tobytes()
@@ -102,9 +106,10 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
         ids[number] = numbers[key]
         single = levels.penalties[0, held[0]]
         penalties[number] = single if len(held) == 1 else len(held) / levels.size
+        stands_for[number] = levels.records[0, held].sum()
         if texts[numbers[key]] == STAR:
-            penalties[number] = 1.0
-    return Shown(tuple(texts), ids, penalties, _common_level(levels, *members.bounds(codes)))
+            penalties[number], stands_for[number] = 1.0, levels.records[-1, 0]
+    return Shown(tuple(texts), ids, penalties, _common_level(levels, *members.bounds(codes)), stands_for)
 
 
 def _set_text(levels: Levels, codes: Ints) -> str | None:

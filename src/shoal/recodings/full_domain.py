@@ -45,7 +45,8 @@ class FullDomain(Recoding):
                 column.levels.labels[level],
                 labels[place][first].astype(np.int64),
                 column.levels.penalties[level][frequencies.tuples[first, place]],
-                np.full(len(first), level, np.int64),
+                column.levels.lowest[level][frequencies.tuples[first, place]],
+                column.levels.records[level][frequencies.tuples[first, place]],
             )
             for place, (column, level) in enumerate(zip(columns, chosen, strict=True))
         )

@@ -92,10 +92,12 @@ def _say_something(
     patched = []
     for place, (old, new) in enumerate(zip(shown, instead, strict=True)):
         taken = (best == place) & (costs[place] <= 1.0)
-        ids, penalties = old.ids.copy(), old.penalties.copy()
-        ids[np.flatnonzero(silent)[taken]] = len(old.texts) + new.ids[taken]
-        penalties[np.flatnonzero(silent)[taken]] = new.penalties[taken]
-        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels))
+        ids, penalties, stands_for = old.ids.copy(), old.penalties.copy(), old.stands_for.copy()
+        changed = np.flatnonzero(silent)[taken]
+        ids[changed] = len(old.texts) + new.ids[taken]
+        penalties[changed] = new.penalties[taken]
+        stands_for[changed] = new.stands_for[taken]
+        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels, stands_for))
     return tuple(patched)
 
 

@@ -53,7 +53,7 @@ def publish(
     """
     draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
     singled_out = bool((draft.members < 0).any())
-    merged, starred = _merge(_with_starred_class(draft))
+    merged, starred = _merge(_with_starred_class(draft, frequencies))
     classes = Classes(merged.count, merged.members, merged.cells, merged.weights, frequencies)
     if starred >= 0 and (singled_out or merged.count > 1):
         only = replace(classes, count=1, members=np.where(merged.members == starred, 0, -1).astype(np.int64))
@@ -81,7 +81,7 @@ def _within_boundaries(draft: Draft, frequencies: Frequencies, columns: tuple[Co
     return replace(draft, members=members, count=int((~beyond).sum()), columns=columns_left)
 
 
-def _with_starred_class(draft: Draft) -> Draft:
+def _with_starred_class(draft: Draft, frequencies: Frequencies) -> Draft:
     if not (draft.members < 0).any():
         return draft
     members = np.where(draft.members < 0, draft.count, draft.members)
@@ -91,6 +91,7 @@ def _with_starred_class(draft: Draft) -> Draft:
             np.append(shown.ids, len(shown.texts)),
             np.append(shown.penalties, 1.0),
             np.append(shown.levels, 0),
+            np.append(shown.stands_for, frequencies.records),
         )
         for shown in draft.columns
     )
@@ -116,7 +117,7 @@ def _by_text(shown: Shown) -> Shown:
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
     penalties = np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties)
-    return Shown(tuple(numbers), ids, penalties, shown.levels)
+    return Shown(tuple(numbers), ids, penalties, shown.levels, shown.stands_for)
 
 
 def _without(draft: Draft, starred: int, frequencies: Frequencies) -> Publication:

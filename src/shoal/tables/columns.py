@@ -119,10 +119,11 @@ def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
     limits = spec.domain if isinstance(spec.domain, tuple) else None
     domain = domain_of(values, declared=declared, limits=limits)
     codes = codes_of(values, domain)
-    counts = np.bincount(codes, minlength=len(domain) + 1)[: len(domain)].astype(np.int64)
+    counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
     others = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
     profiles = partial(_profiles, frame, codes, len(domain), others) if others else None
-    return replace(domain, counts=counts, k=max(policy.k, 2), profiles=profiles)
+    known, missing = counts[: len(domain)], int(counts[len(domain)])
+    return replace(domain, counts=known, missing=missing, k=max(policy.k, 2), profiles=profiles)
 
 
 def _profiles(frame: pl.DataFrame, codes: Ints, count: int, others: list[str]) -> npt.NDArray[np.float64]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,39 +13,88 @@ from shoal.catalog import Entry
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a table: the published classes, and how much each cell of a class lost.
+    """What became of a table, or of each of many candidate tables: totals over its published records.
 
-    A search fills it from a recoding that it considers, an audit from the published table; the formulas are
-    the same.
+    A search fills it from a recoding that it considers, an audit from the published table; the formulas are the
+    same. Every field that is an array may have leading axes, one entry per candidate; fields *by column* have the
+    columns as their last axis. *Kept* records are those that are published and not suppressed.
 
     Attributes
     ----------
     records
         Records of the original table.
-    sizes
-        Records of each published class, without the suppressed ones.
-    penalties
-        ``penalties[class, column]``: certainty penalty, from 0 (the value as it is) to 1 (nothing).
     suppressed
         Records that show nothing, starred or left out.
     starred
         Those of them that are published, as one class.
+    classes, squares
+        Number of classes of kept records, and the sum of their squared sizes.
+    lost
+        By column: the certainty penalties of the kept records, from 0 (the value as it is) to 1 (nothing) each.
+    exact
+        By column: kept records that show one single value.
+    climbed
+        By column: the levels of what the kept records show, each as a share of the hierarchy's height.
+    blurred
+        By column: log2 of the original records that what is shown could stand for, summed over the kept records.
+    apart
+        By column: log2 of the suppressed records over those of them with the same label, summed over them; only
+        known while a search looks at a full-domain recoding.
+    informed
+        By column: log2 of the original records with the same value, summed over all records.
+    distinct
+        By column: the number of values of the domain.
     k
         The asked k, for metrics that compare with it.
+    whole
+        The same recoding with nobody suppressed; only known while a search looks at a full-domain recoding.
     """
 
     records: int
-    sizes: Ints
-    penalties: Floats
     columns: tuple[str, ...]
     weights: Floats
-    suppressed: int = 0
-    starred: int = 0
+    suppressed: Any
+    classes: Any
+    squares: Any
+    lost: Floats
+    exact: Floats
+    climbed: Floats
+    blurred: Floats
+    informed: Floats
+    distinct: Floats
+    starred: Any = 0
     k: int = 1
+    apart: Floats | None = None
+    whole: Outcome | None = None
+
+    @property
+    def kept(self) -> Any:
+        """Records that are published and not suppressed."""
+        return self.records - self.suppressed
+
+    def optimistic(self, free: Bools, least: int) -> Outcome:
+        """Return an outcome that is no worse than any whose other columns are as here and whose ``free`` ones vary.
+
+        Free columns show every kept value as it is; classes are as small as ``least`` allows. It is a bound only for
+        metrics that never fall when a kept record is suppressed.
+        """
+        kept = np.asarray(self.kept, np.float64)[..., None]
+        return replace(
+            self,
+            classes=np.maximum(self.kept // max(least, 1), 1),
+            squares=self.kept * max(least, 1),
+            lost=np.where(free, 0.0, self.lost),
+            exact=np.where(free, kept, self.exact),
+            climbed=np.where(free, 0.0, self.climbed),
+            blurred=np.where(free, 0.0, self.blurred),
+            apart=None if self.apart is None else np.where(free, 0.0, self.apart),
+            whole=None if self.whole is None else self.whole.optimistic(free, least),
+        )
 
 
 @dataclass(frozen=True)
@@ -57,12 +106,43 @@ class Measured:
 
 
 class Metric(Entry):
-    """Base of all losses and utilities."""
+    """Base of all losses and utilities.
+
+    An entry answers :meth:`totals`, by a formula over an :class:`Outcome` that holds for one table and, by
+    broadcasting, for thousands of candidates at once; :meth:`by_column` where there is a value per column.
+    """
 
     family: ClassVar[str] = "utility"
     direction: ClassVar[Literal["lower is better", "higher is better"]] = "lower is better"
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     @abstractmethod
+    def totals(self, outcome: Outcome) -> Any:
+        """Return the value of the metric: a number, or one per candidate."""
+
+    def by_column(self, outcome: Outcome) -> Floats | None:
+        """Return the value of each column, on the last axis; ``None`` where the metric has none."""
+        return None
+
+    def known(self, outcome: Outcome) -> bool:
+        """Return whether the outcome holds what the metric needs."""
+        return True
+
+    def ranks(self, outcome: Outcome) -> Floats:
+        """Return what candidates are ordered by, compared from the first entry of the last axis to the last."""
+        return np.asarray(self.totals(outcome), np.float64)[..., None]
+
+    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats | None:
+        """Return ranks that no recoding goes below which shows the same as these in the columns that are not free.
+
+        ``None`` where nothing is known. The outcomes are those of recodings whose free columns show ``*``: whoever
+        is suppressed there is suppressed whatever else the free columns show. ``least`` are the fewest records
+        of a class.
+        """
+        return None
+
     def measure(self, outcome: Outcome) -> Measured:
-        """Return the value of the metric."""
+        """Return the value of the metric for one table."""
+        columns = self.by_column(outcome)
+        named = {} if columns is None else dict(zip(outcome.columns, np.asarray(columns).tolist(), strict=True))
+        return Measured(float(self.totals(outcome)), named)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from shoal.utility.base import Measured, Metric, Outcome
+import numpy as np
+
+from shoal.utility.base import Bools, Floats, Metric, Outcome
 
 
 class CertaintyPenalty(Metric):
@@ -26,19 +28,23 @@ class CertaintyPenalty(Metric):
     (Sarrafi 2017, Table 2-13):
 
     >>> import numpy as np
-    >>> outcome = Outcome(4, np.array([3]), np.array([[15 / 90, 1.0, 0.0]]), ("age", "sex", "zip"),
-    ...                   np.ones(3), suppressed=1)
+    >>> from shoal.testing import outcome_of
+    >>> outcome = outcome_of(4, [3], [[15 / 90, 1.0, 0.0]], ("age", "sex", "zip"), suppressed=1)
     >>> round(CertaintyPenalty().measure(outcome).total * 3 * 4, 3)  # 3 × 1.167 + 3
     6.5
     """
 
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def measure(self, outcome: Outcome) -> Measured:
-        """Return the weighted mean penalty of all cells, and the mean of each column."""
-        if not outcome.records:
-            return Measured(0.0, dict.fromkeys(outcome.columns, 0.0))
-        lost = outcome.sizes @ outcome.penalties + outcome.suppressed
-        means = lost / outcome.records
-        total = float(means @ outcome.weights / outcome.weights.sum())
-        return Measured(total, dict(zip(outcome.columns, means.tolist(), strict=True)))
+    def totals(self, outcome: Outcome) -> Any:
+        """Return the weighted mean penalty of all cells."""
+        return self.by_column(outcome) @ outcome.weights / outcome.weights.sum()
+
+    def by_column(self, outcome: Outcome) -> Floats:
+        """Return the mean penalty of each column."""
+        suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
+        return (outcome.lost + suppressed) / max(outcome.records, 1)
+
+    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats:
+        """Free columns cost nothing but where records are suppressed; a suppressed record costs 1, no kept one more."""
+        return self.ranks(outcome.optimistic(free, least))

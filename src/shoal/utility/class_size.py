@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from shoal.utility.base import Measured, Metric, Outcome
+import numpy as np
+
+from shoal.utility.base import Metric, Outcome
 
 
 class ClassSize(Metric):
@@ -19,16 +21,16 @@ class ClassSize(Metric):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> outcome = Outcome(10, np.array([3, 4, 3]), np.zeros((3, 1)), ("age",), np.ones(1), k=3)
+    >>> from shoal.testing import outcome_of
+    >>> outcome = outcome_of(10, [3, 4, 3], [[0.0], [0.0], [0.0]], ("age",), k=3)
     >>> round(ClassSize().measure(outcome).total, 3)
     1.111
     """
 
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
-    def measure(self, outcome: Outcome) -> Measured:
+    def totals(self, outcome: Outcome) -> Any:
         """Return the mean class size over k."""
-        classes = len(outcome.sizes) + (outcome.starred > 0)
-        published = int(outcome.sizes.sum()) + outcome.starred
-        return Measured(published / (classes * outcome.k) if classes else 0.0)
+        starred = np.asarray(outcome.starred)
+        classes = outcome.classes + (starred > 0)
+        return (outcome.kept + starred) / np.maximum(classes * outcome.k, 1)

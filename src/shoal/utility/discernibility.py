@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from shoal.utility.base import Measured, Metric, Outcome
+import numpy as np
+
+from shoal.utility.base import Bools, Floats, Metric, Outcome
 
 
 class Discernibility(Metric):
@@ -17,15 +19,18 @@ class Discernibility(Metric):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> outcome = Outcome(6, np.array([3, 2]), np.zeros((2, 1)), ("age",), np.ones(1), suppressed=1)
+    >>> from shoal.testing import outcome_of
+    >>> outcome = outcome_of(6, [3, 2], [[0.0], [0.0]], ("age",), suppressed=1)
     >>> Discernibility().measure(outcome).total  # 9 + 4 + 6
     19.0
     """
 
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
-    def measure(self, outcome: Outcome) -> Measured:
+    def totals(self, outcome: Outcome) -> Any:
         """Return the sum of squared class sizes, plus the table's size for each suppressed record."""
-        squares = int((outcome.sizes * outcome.sizes).sum())
-        return Measured(float(squares + outcome.records * outcome.suppressed))
+        return np.asarray(outcome.squares + outcome.records * outcome.suppressed, np.float64)[()]
+
+    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats:
+        """A kept record costs at least the fewest records of a class, a suppressed one all, which is no less."""
+        return self.ranks(outcome.optimistic(free, least))
