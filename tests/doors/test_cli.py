@@ -100,6 +100,15 @@ def test_lattice_json_is_the_contract(case: Path) -> None:
     assert pl.read_csv(case / "lattice" / "lattice.csv").height == 16
 
 
+def test_lattice_draws_and_says_where(case: Path) -> None:
+    done = run("lattice", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "drawn", check=0)
+    assert "Pareto front of k and certainty-penalty" in done.stdout
+    for name in ("lattice.html", "lattice.svg", "lattice.csv", "lattice.json"):
+        assert str(case / "drawn" / name) in done.stdout
+        assert (case / "drawn" / name).stat().st_size > 0
+    assert (case / "drawn" / "lattice.svg").read_text(encoding="utf-8").count('class="node ') == 16
+
+
 def test_compare_puts_algorithms_side_by_side(case: Path) -> None:
     done = run("compare", case / "data.csv", "-p", case / "policy.yaml", "--k", "2,5,99", "--json", check=0)
     rows = json.loads(done.stdout)

@@ -215,7 +215,9 @@ def _whole_numbers(text: str) -> list[int]:
 def lattice(
     data: Data,
     policy: PolicyFile,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write lattice.csv and lattice.json there.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write lattice.html, .svg, .csv and .json there.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     most: Annotated[int, typer.Option(help="How many nodes to print, the least loss first.", min=1)] = 20,
@@ -224,17 +226,25 @@ def lattice(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Show every full-domain recoding: attained k, suppressed records and losses."""
+    """Show every full-domain recoding: attained k, suppressed records and losses.
+
+    With --out also draw them: the lattice, k against loss, and the Pareto front of the two.
+    """
     from shoal.exploring import lattice as every_node
     from shoal.exploring import write_rows
     from shoal.policy import Policy
+    from shoal.reporting.lattice_page import write as write_drawings
     from shoal.tables import open_table
 
     with show.progress(quiet or json) as progress:
         source = open_table(data, **reading(delimiter, quote, encoding, sheet))
-        nodes = every_node(source, Policy.read(policy), progress=progress)
+        asked = Policy.read(policy)
+        nodes = every_node(source, asked, progress=progress)
+    k = asked.k if asked.k > 1 else None
+    files: dict[str, Path] = {}
     if out is not None:
         write_rows([_flat(node) for node in nodes], out, "lattice")
+        files = {**write_drawings(nodes, out, asked=k), "table": out / "lattice.csv", "json": out / "lattice.json"}
     if json:
         show.as_json({"nodes": nodes})
     elif not quiet and nodes:
@@ -243,6 +253,9 @@ def lattice(
         columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"], "distortion"]
         rows = [[_flat(node)[name] for name in columns] for node in best]
         show.table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
+        show.front(nodes, k)
+        for name, path in files.items():
+            print(f"{name + ':':<10}{path}")
 
 
 def _flat(node: dict[str, object]) -> dict[str, object]:

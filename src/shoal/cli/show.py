@@ -126,6 +126,24 @@ def levels(rows: Sequence[Row]) -> None:
     table(names, cells, right=("least", "median", "most records", "distortion"))
 
 
+def front(nodes: Sequence[dict[str, Any]], asked: int | None, most: int = 5) -> None:
+    """Print the nodes of the Pareto front of k and loss that attain the asked k, the least loss first."""
+    from shoal.reporting.lattices import Space
+
+    space = Space.of(nodes, asked)
+    enough = space.enough
+    shown = enough[:most] if enough else space.front[: -most - 1 : -1]
+    above = "" if asked is None else f" with k ≥ {asked}"
+    which = (
+        f"{len(shown)} of {len(enough)} nodes{above}, the least loss first" if enough else f"no node{above}; the most"
+    )
+    rows = [[*point.levels, point.k, point.suppressed, point.loss] for point in shown]
+    print(f"\nPareto front of k and {space.loss}: {which}")
+    table([*space.columns, "k", "suppressed", space.loss], rows)
+    if not all(point.exact for point in shown):
+        print("These losses count the suppressed records; k does not.")
+
+
 _LINES = 300
 """A level is printed as long as the tree has no more lines than that."""
 

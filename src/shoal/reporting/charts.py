@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
+from shoal.reporting.signs import line, n
 from shoal.reporting.words import NOTHING, count, number
 
 _WIDTH = 760
@@ -111,7 +112,7 @@ def histogram(sizes: npt.ArrayLike, asked: int | None = None, unit: str = "recor
         is_last = place == len(parts) - 1
         if (place % every == 0 and (is_last or len(parts) - 1 - place >= every or every == 1)) or is_last:
             drawn.append(_text(x + step / 2, floor + 16, part.label, anchor="middle", size=11))
-    drawn.append(_line(left, floor, _WIDTH - right, floor, _MUTED))
+    drawn.append(line(left, floor, _WIDTH - right, floor, _MUTED))
     drawn.append(_text(left + wide / 2, height - 8, f"class size, in {unit}", anchor="middle"))
     drawn.append(_text(left - 8, 14, "classes", anchor="end", size=11))
     if asked is not None:
@@ -125,7 +126,7 @@ def _mark(parts: Sequence[Bin], asked: int, left: float, step: float, top: float
     x = left + below * step
     side = "start" if x < _WIDTH * 0.7 else "end"
     text = _text(x + (6 if side == "start" else -6), top + 4, f"asked: at least {asked:,}", anchor=side)
-    return _line(x, top - 6, x, floor, _INK, dash="4 3") + text
+    return line(x, top - 6, x, floor, _INK, dash="4 3") + text
 
 
 def _ticks(highest: int) -> tuple[int, list[int]]:
@@ -136,7 +137,7 @@ def _ticks(highest: int) -> tuple[int, list[int]]:
 
 
 def _grid(tick: int, y: float, left: float, right: float) -> str:
-    return _line(left, y, right, y, _GRID) + _text(left - 8, y + 4, count(tick), anchor="end", size=11)
+    return line(left, y, right, y, _GRID) + _text(left - 8, y + 4, count(tick), anchor="end", size=11)
 
 
 def bars(values: Iterable[tuple[str, float]], title: str = "Loss per column") -> str:
@@ -198,25 +199,15 @@ def _short(label: str, most: int = 26) -> str:
 
 def _svg(height: float, title: str, parts: Iterable[str]) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_n(height)}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {n(height)}" role="img" '
         f'aria-label="{escape(title)}" font-family="inherit"><title>{escape(title)}</title>'
         f"{''.join(parts)}</svg>"
     )
 
 
-def _n(value: float) -> str:
-    """Return a coordinate with one decimal: enough for the eye, and the same on every machine."""
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def _bar(x: float, y: float, width: float, height: float, color: str, title: str = "") -> str:
     told = f"<title>{escape(title)}</title>" if title else ""
-    return f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" fill="{color}">{told}</rect>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, color: str, dash: str = "") -> str:
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'<line x1="{_n(x)}" y1="{_n(y)}" x2="{_n(to_x)}" y2="{_n(to_y)}" stroke="{color}"{dashed}/>'
+    return f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="{color}">{told}</rect>'
 
 
 def _text(
@@ -231,6 +222,6 @@ def _text(
 ) -> str:
     told = f"<title>{escape(title)}</title>" if title and title != text else ""
     return (
-        f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}">'
+        f'<text x="{n(x)}" y="{n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}">'
         f"{escape(text)}{told}</text>"
     )

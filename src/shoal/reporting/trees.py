@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -13,6 +11,7 @@ import numpy as np
 
 from shoal.hierarchies._nodes import Node, Row
 from shoal.reporting.html import fill
+from shoal.reporting.signs import clean, length, n, ticks
 from shoal.reporting.words import count, number, share
 
 WIDTH = 960
@@ -61,7 +60,7 @@ def name(node: Node) -> str:
     """
     if node.label is None:
         return "(missing)"
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in node.label)
+    return clean(node.label)
 
 
 def draw(rows: Sequence[Row], title: str, *, kind: str = "text") -> str:
@@ -187,8 +186,8 @@ def _line_of(box: tuple[float, float, float, float], cell: Cell, total: int) -> 
     records = count(cell.records)
     room = wide - 14
     baseline = y + tall / 2 + 4
-    label = _fit(cell.label, room - _length(records, 10) - 8)
-    if label != cell.label and _length(cell.label, 11) <= room:
+    label = _fit(cell.label, room - length(records, 10) - 8)
+    if label != cell.label and length(cell.label, 11) <= room:
         return _text(x + 7, baseline, cell.label, color=color)
     end = _text(x + wide - 7, baseline, records, size=10, color=soft, anchor="end")
     return (_text(x + 7, baseline, label, color=color) if label else "") + end
@@ -221,7 +220,7 @@ def _tall(cells: Sequence[Cell]) -> float:
     fitting = [cell for cell in cells if cell.label and _fits(cell.label, cell.size)]
     upright = [cell for cell in cells if cell.label and cell.size >= _UPRIGHT and not _fits(cell.label, cell.size)]
     if 2 * len(upright) >= len(cells):
-        return min(max([_LEAST, *(_length(cell.label, 11) + 10 for cell in upright)]), _MOST)
+        return min(max([_LEAST, *(length(cell.label, 11) + 10 for cell in upright)]), _MOST)
     return _LEAST if 10 * len(fitting) >= len(cells) else _LEAF
 
 
@@ -237,7 +236,7 @@ def _label_of(x: float, y: float, cell: Cell, tall: float, total: int) -> str:
         return _text(middle + 4, y + tall / 2, upright, color=color, anchor="middle", turn=True)
     if not text:
         return ""
-    if _length(records, 10) > cell.size - 6:
+    if length(records, 10) > cell.size - 6:
         return _text(middle, y + tall / 2 + 4, text, color=color, anchor="middle")
     above = _text(middle, y + tall / 2 - 2, text, color=color, anchor="middle")
     return above + _text(middle, y + tall / 2 + 11, records, size=10, color=soft, anchor="middle")
@@ -251,23 +250,12 @@ def _axis(rows: Sequence[Row], scale: tuple[float, float], kind: str, y: float) 
         return "".join(_text(x, y + 15, text, anchor=anchor) for x, text, anchor in ends)
     low, high = scale
     parts = []
-    for tick in _ticks(low, high):
+    for tick in ticks(low, high):
         x = _GUTTER + (tick - low) / ((high - low) or 1.0) * room
         anchor = "start" if x < _GUTTER + 12 else "end" if x > WIDTH - 12 else "middle"
-        parts.append(f'<line x1="{_n(x)}" y1="{_n(y)}" x2="{_n(x)}" y2="{_n(y + 4)}" stroke="{_LINE}"/>')
+        parts.append(f'<line x1="{n(x)}" y1="{n(y)}" x2="{n(x)}" y2="{n(y + 4)}" stroke="{_LINE}"/>')
         parts.append(_text(x, y + 16, f"{tick:,.10g}", anchor=anchor))
     return "".join(parts)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Return four to ten round numbers between two."""
-    span = high - low
-    if not span > 0 or not math.isfinite(span):
-        return [low]
-    step = float(10.0 ** math.floor(math.log10(span / 5)))
-    step = next(step * factor for factor in (1, 2, 5, 10) if span / (step * factor) <= 8)
-    first = math.ceil(low / step)
-    return [turn * step for turn in range(first, math.floor(high / step) + 1)]
 
 
 # Signs
@@ -278,7 +266,7 @@ def _box(box: tuple[float, float, float, float], cell: Cell, total: int) -> str:
     # thin lines between boxes, and none between boxes that are hardly wider than a line
     edge = ' stroke="#fff"' if min(wide, tall) > 3 else ""
     return (
-        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(tall)}" '
+        f'<rect x="{n(x)}" y="{n(y)}" width="{n(wide)}" height="{n(tall)}" '
         f'fill="{_color(cell.records / total)}"{edge}><title>{escape(_told(cell, total))}</title></rect>'
     )
 
@@ -322,27 +310,16 @@ def _key() -> str:
     return "".join(parts)
 
 
-def _length(text: str, size: float) -> float:
-    """About how many pixels a text is long, in any common font."""
-    return size * sum(_wide(sign) for sign in text)
-
-
-def _wide(sign: str) -> float:
-    if sign in " []{}(),.;:'|!-–/ijlt":
-        return 0.38
-    return 1.02 if unicodedata.east_asian_width(sign) in "WF" else 0.64
-
-
 def _fits(label: str, size: float) -> bool:
-    return _length(label, 11) <= size - 6
+    return length(label, 11) <= size - 6
 
 
 def _fit(label: str, room: float) -> str:
     """Return a label, or its beginning, or nothing where fewer than three signs have room."""
-    if _length(label, 11) <= room:
+    if length(label, 11) <= room:
         return label
     kept = label[: max(int(room / 11 / 0.38), 0)]
-    while kept and _length(kept + "…", 11) > room:
+    while kept and length(kept + "…", 11) > room:
         kept = kept[:-1]
     return kept + "…" if len(kept) >= 3 else ""
 
@@ -359,23 +336,19 @@ def _text(
     turn: bool = False,
 ) -> str:
     extra = ' font-weight="600"' if bold else ""
-    extra += f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turn else ""
+    extra += f' transform="rotate(-90 {n(x)} {n(y)})"' if turn else ""
     # a click or a pointer means the box below
     return (
-        f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}"{extra} '
+        f'<text x="{n(x)}" y="{n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}"{extra} '
         f'pointer-events="none">{escape(text)}</text>'
     )
 
 
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def _svg(height: float, title: str, parts: Sequence[str]) -> str:
-    told = escape("".join(sign if sign.isprintable() else "\ufffd" for sign in title))
+    told = escape(clean(title))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {_n(height)}" width="{WIDTH}" '
-        f'height="{_n(height)}" role="img" aria-label="{told}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {n(height)}" width="{WIDTH}" '
+        f'height="{n(height)}" role="img" aria-label="{told}" '
         f"font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif\">"
         f"<title>{told}</title>{''.join(parts)}</svg>"
     )

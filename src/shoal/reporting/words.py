@@ -45,6 +45,23 @@ def number(value: Any) -> str:
     return f"{real:,.0f}" if abs(real) >= 1000 else f"{real:.4f}"
 
 
+def brief(value: float) -> str:
+    """Return a value in few signs, for drawings: so many thousands, millions, … from ten thousand on.
+
+    Examples
+    --------
+    >>> brief(0.43216), brief(1234.5), brief(930_362_114), brief(0.0), brief(12.0), brief(float("nan"))
+    ('0.4322', '1,234', '930M', '0', '12', '–')
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    if abs(value) < 10_000:
+        whole = value == round(value) or abs(value) >= 1000
+        return f"{value:,.0f}" if whole else f"{value:.4f}"
+    power, sign = next(each for each in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= each[0])
+    return f"{float(f'{value / power:.3g}'):g}{sign}" if abs(value) < 1e15 else f"{value:.1e}"
+
+
 def share(value: float) -> str:
     """Return a share as a percentage that is never rounded to none or to all.
 

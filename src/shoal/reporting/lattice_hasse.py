@@ -1,0 +1,245 @@
+"""The lattice itself: a Hasse diagram, or for many nodes what each height is like and what surrounds the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from shoal.reporting.lattices import CUT, KINDS, SHORT, WHOLE, Point, Space
+from shoal.reporting.signs import INK, LINE, MUTED, clean, cut, length, line, n, svg, text, wrapped
+from shoal.reporting.words import NOTHING, brief, count
+
+WIDTH = 960.0
+MOST, ACROSS = 150, 24
+"""Up to so many nodes, and so many of the same height, are drawn one by one."""
+_GUTTER, _MARGIN, _GAP = 66.0, 16.0, 10.0
+_LINE = 13.0
+"""The height of a line in a node."""
+_FILL = {WHOLE: "#dff0e7", CUT: "#e3edf7", SHORT: "#ffffff"}
+_EDGE = {WHOLE: "#1f7a53", CUT: "#35658f", SHORT: "#aab4bf"}
+_DASH = {WHOLE: "", CUT: ' stroke-dasharray="4 2"', SHORT: ""}
+_ROUND = {WHOLE: 12, CUT: 5, SHORT: 0}
+_FULL = {WHOLE: "#1a6646", CUT: "#2b577e"}
+"""The optimum stands out: dark, with white letters."""
+_LINK = {False: "#ccd4dc", True: "#8fbda7"}
+"""Edges; greener where both ends comply."""
+
+Sheet = tuple[float, float, list[str]]
+"""How wide and tall a drawing is, and what lies on it."""
+
+
+def is_whole(space: Space) -> bool:
+    """Whether the lattice is small enough to be drawn node by node."""
+    return len(space.points) <= MOST and space.widest <= ACROSS
+
+
+def lattice(space: Space) -> str:
+    """Draw a lattice: every node if they are few, else a summary and the surroundings of the optimum.
+
+    Examples
+    --------
+    >>> node = {"levels": {"age": 0}, "k": 2, "suppressed": 0, "allowed": 0, "losses": {"lm": 0.0}}
+    >>> "⟨0⟩" in lattice(Space.of([node]))
+    True
+    """
+    wide, tall, parts = sheet(space)
+    return svg(wide, tall, f"Generalization lattice of {', '.join(space.columns)}", told(space), parts)
+
+
+def told(space: Space) -> str:
+    """Say in one sentence what the lattice is like."""
+    shown = ", ".join(f"{count(many)} {_PLURAL[kind]}" for kind, many in space.counts().items())
+    best = f"; the optimum is {space.best.label}" if space.best else ""
+    return f"{count(len(space.points))} {'node' if len(space.points) == 1 else 'nodes'}: {shown}{best}."
+
+
+_PLURAL = {
+    WHOLE: "comply with nothing suppressed",
+    CUT: "comply with the allowed suppression",
+    SHORT: "do not comply",
+}
+
+
+def sheet(space: Space) -> Sheet:
+    """Return the drawing without its frame."""
+    if not space.points:
+        return WIDTH, 60.0, [text(12, 34, "There are no nodes to draw.")]
+    if is_whole(space):
+        return _below(_key(space), _hasse(space, space.rows()))
+    parts = _below(_key(space), _heights(space))
+    if space.best is None:
+        return parts
+    near = {point.levels for point in space.around(space.best)}
+    rows = {height: [p for p in row if p.levels in near] for height, row in space.rows().items()}
+    drawn = _hasse(space, {height: row for height, row in rows.items() if row}, space.best)
+    heading = "The optimum between its direct predecessors (below) and successors (above)"
+    return _below(_below(parts, (WIDTH, 44.0, [text(12, 30, heading, color=INK, bold=True, size=13)])), drawn)
+
+
+def _below(above: Sheet, under: Sheet) -> Sheet:
+    """Put one drawing under another, in the middle."""
+    wide, tall = max(above[0], under[0]), above[1] + under[1]
+    moved = f'<g transform="translate({n((wide - under[0]) / 2)} {n(above[1])})">{"".join(under[2])}</g>'
+    return wide, tall, [*above[2], moved]
+
+
+def _key(space: Space) -> Sheet:
+    """Say what colours and labels mean."""
+    at, parts = 12.0, []
+    for kind, words in KINDS.items():
+        parts.append(_frame(at, 9, 22, 14, kind))
+        parts.append(text(at + 28, 20, words))
+        at += 52 + length(words, 11)
+    if space.best is not None:
+        parts.append(f'<rect x="{n(at)}" y="9" width="22" height="14" rx="5" fill="{_FULL[space.best.kind]}"/>')
+        parts.append(text(at + 22, 14, "★", anchor="middle", color="#d08a00", size=14, halo=True))
+        parts.append(text(at + 33, 20, "optimum"))
+    said = f"⟨…⟩ levels of {', '.join(space.columns)} · k with nothing suppressed · {space.loss}"
+    if any(point.kind == CUT for point in space.points):
+        said += " · (−n): n records are suppressed"
+    lines = wrapped(said, WIDTH - 24, 11)
+    parts.extend(text(12, 43 + 16 * place, words) for place, words in enumerate(lines))
+    return WIDTH, 50.0 + 16 * len(lines), parts
+
+
+# The Hasse diagram
+
+
+def _hasse(space: Space, rows: Mapping[int, Sequence[Point]], center: Point | None = None) -> Sheet:
+    """Draw one row per height, the lowest at the bottom, and a line to each direct successor."""
+    written = {point.levels: _lines(point, space, center) for row in rows.values() for point in row}
+    wide_box = max(length(line.words, line.size) for lines in written.values() for line in lines) + 12
+    tall_box = 8 + _LINE * max(len(lines) for lines in written.values())
+    most = max(len(row) for row in rows.values())
+    wide = max(WIDTH, _GUTTER + _MARGIN + most * (wide_box + _GAP))
+    drop = tall_box + 26 + min(4 * most, 44)
+    tall = len(rows) * drop - (drop - tall_box) + 20
+    parts, boxes, places = [], [], {}
+    for number, (height, row) in enumerate(sorted(rows.items())):
+        y = tall - 8 - tall_box - number * drop
+        step = min((wide - _GUTTER - _MARGIN) / len(row), wide_box + 96)
+        start = _GUTTER + (wide - _GUTTER - _MARGIN - step * len(row)) / 2
+        parts.append(text(12, y + tall_box / 2 + 4, f"height {height}", size=11))
+        for turn, point in enumerate(row):
+            box = Box(start + (turn + 0.5) * step, y, wide_box, tall_box)
+            places[point.levels] = box
+            boxes.append(_node(point, box, written[point.levels], space))
+    return wide, tall, [*parts, *_links([point for row in rows.values() for point in row], places), *boxes]
+
+
+class Box(NamedTuple):
+    """Where a node is drawn: the middle of its upper edge, and its size."""
+
+    x: float
+    y: float
+    wide: float
+    tall: float
+
+
+class Line(NamedTuple):
+    """A line in a node."""
+
+    words: str
+    size: float = 10.5
+    bold: bool = False
+
+
+def _links(shown: Sequence[Point], places: Mapping[tuple[int, ...], Box]) -> Iterable[str]:
+    """Draw all edges of a colour as one path."""
+    ways: dict[bool, list[str]] = {False: [], True: []}
+    known = {point.levels: point for point in shown}
+    for point in shown:
+        for column, level in enumerate(point.levels):
+            above = known.get((*point.levels[:column], level + 1, *point.levels[column + 1 :]))
+            if above is not None:
+                start, end = places[point.levels], places[above.levels]
+                way = f"M{n(start.x)} {n(start.y)}L{n(end.x)} {n(end.y + end.tall)}"
+                ways[SHORT not in (point.kind, above.kind)].append(way)
+    for comply, way_of in ways.items():
+        if way_of:
+            drawn = "".join(way_of)
+            yield f'<path class="edges" d="{drawn}" stroke="{_LINK[comply]}" stroke-width="1.1" fill="none"/>'
+
+
+def _lines(point: Point, space: Space, center: Point | None) -> list[Line]:
+    """What stands in a node; beside a node in the center, also which column differs from it."""
+    out = f" (−{count(point.suppressed)})" if point.kind == CUT else ""
+    facts = [Line(f"k {count(point.k)}{out}"), Line(brief(point.released))]
+    if center is None:
+        return [Line(point.label, 11, bold=True), *facts]
+    steps = zip(space.columns, point.levels, center.levels, strict=True)
+    step = next((f"{cut(name, 66, 11)} {level}" for name, level, other in steps if level != other), "optimum")
+    return [Line(step, 11, bold=True), Line(point.label, 9), *facts]
+
+
+def _node(point: Point, box: Box, lines: Sequence[Line], space: Space) -> str:
+    best = point == space.best
+    ink = "#ffffff" if best else INK if point.kind != SHORT else MUTED
+    drawn = [_frame(box.x - box.wide / 2, box.y, box.wide, box.tall, point.kind, _FULL[point.kind] if best else "")]
+    for turn, (words, size, bold) in enumerate(lines):
+        baseline = box.y + _LINE * (turn + 1) + 1.5
+        drawn.append(text(box.x, baseline, words, anchor="middle", size=size, color=ink, bold=bold))
+    if best:
+        drawn.append(text(box.x + box.wide / 2, box.y + 5, "★", anchor="middle", size=17, color="#d08a00", halo=True))
+    return f'<g class="node {point.kind}"><title>{escape(_pointed(point, space))}</title>{"".join(drawn)}</g>'
+
+
+def _frame(x: float, y: float, wide: float, tall: float, kind: str, full: str = "") -> str:
+    corner = min(_ROUND[kind], tall / 2)
+    look = f'fill="{full}"' if full else f'fill="{_FILL[kind]}" stroke="{_EDGE[kind]}"{_DASH[kind]}'
+    return f'<rect x="{n(x)}" y="{n(y)}" width="{n(wide)}" height="{n(tall)}" rx="{n(corner)}" {look}/>'
+
+
+def _pointed(point: Point, space: Space) -> str:
+    """What a reader is told who points at a node."""
+    levels = ", ".join(f"{name} {level}" for name, level in zip(space.columns, point.levels, strict=True))
+    out = f"{count(point.suppressed)} records in classes that break a model, {count(point.allowed)} may be suppressed"
+    return f"{clean(levels)}: k {count(point.k)}; {out}; {space.loss} {brief(point.released)}; {KINDS[point.kind]}"
+
+
+# The summary of a large lattice
+
+
+_MIDDLE, _LONGEST, _STRIP = 300.0, 400.0, 19.0
+_COLUMNS = (590.0, 670.0, 760.0, 940.0)
+
+
+def _heights(space: Space) -> Sheet:
+    """Draw each height as a strip as long as it has nodes, and say what its best nodes are."""
+    rows = space.rows()
+    parts = [text(12, 32, "height", size=11), text(_MIDDLE, 32, "nodes of this height", size=11, anchor="middle")]
+    for x, words in zip(_COLUMNS, ("nodes", "comply", "largest k", "least loss that complies"), strict=True):
+        parts.append(text(x, 32, words, size=11, anchor="end"))
+    parts.append(line(12, 39, WIDTH - 12, 39, LINE))
+    tall = 44 + _STRIP * len(rows)
+    for number, (height, row) in enumerate(sorted(rows.items())):
+        y = tall - _STRIP * (number + 1)
+        here = space.best is not None and space.best.height == height
+        parts.append(text(12, y + 14, f"{height} ★" if here else f"{height}", size=11, color=INK, bold=here))
+        parts.extend(_strip(row, y, space.widest))
+        for x, words in zip(_COLUMNS, _best(row), strict=True):
+            parts.append(text(x, y + 14, words, size=11, color=INK, anchor="end", bold=here))
+    return WIDTH, tall + 8, parts
+
+
+def _strip(row: Sequence[Point], y: float, longest: int) -> Iterable[str]:
+    """Draw the nodes of a height by kind; a kind that is there is seen, however few they are."""
+    kinds = [(kind, sum(point.kind == kind for point in row)) for kind in KINDS]
+    sizes = [(kind, many, max(many / longest * _LONGEST, 2.0)) for kind, many in kinds if many]
+    x = _MIDDLE - sum(size for _, _, size in sizes) / 2
+    for kind, many, size in sizes:
+        yield (
+            f'<rect class="strip {kind}" x="{n(x)}" y="{n(y + 2)}" width="{n(size)}" height="{n(_STRIP - 4)}" '
+            f'fill="{_BAR[kind]}"><title>{count(many)}: {KINDS[kind]}</title></rect>'
+        )
+        x += size
+
+
+_BAR = {WHOLE: "#1f7a53", CUT: "#7fa6ca", SHORT: "#d9dfe5"}
+
+
+def _best(row: Sequence[Point]) -> tuple[str, str, str, str]:
+    fit = [point for point in row if point.kind != SHORT]
+    least = brief(min(point.released for point in fit)) if fit else NOTHING
+    return count(len(row)), count(len(fit)), count(max(point.k for point in row)), least
