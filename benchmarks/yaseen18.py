@@ -12,11 +12,10 @@ import numpy as np
 
 import shoal
 from benchmarks.results import Result
-from shoal.algorithms._lattice import Lattice
 from shoal.domains import Domain
+from shoal.exploring import lattice
 from shoal.hierarchies import CardinalityBased, Conventional, DivisorBased, Hierarchy, ImprovedOnTheFly
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
 METHODS = {"conventional": Conventional, "divisor-based": DivisorBased, "cardinality-based": CardinalityBased}
@@ -35,21 +34,15 @@ def lattice_of(method: str) -> list[dict[str, Any]]:
     columns = {name: {"hierarchy": method, "smallest": size} for name, size in SMALLEST.items()}
     policy = Policy(quasi_identifiers=columns, others="drop", models=[{"name": "k-anonymity", "k": 2}])
     table = shoal.datasets.adult().select(list(SMALLEST))
-    problem = encode(table, policy).problem(policy)
-    weights = problem.frequencies.counts / problem.frequencies.records
-    distortions = []
-    for place, column in enumerate(problem.columns):
-        hierarchy = policy.quasi_identifiers[column.name].hierarchy
-        assert hierarchy is not None
-        rows = hierarchy.distortions(column.levels)
-        distortions.append(rows[:, problem.frequencies.tuples[:, place]] @ weights)
-    whole = sum(float(rows[-1]) for rows in distortions)
-    nodes = []
-    for node in Lattice(problem).walk():
-        sizes = node.classes(problem).sizes
-        cost = sum(float(rows[level]) for rows, level in zip(distortions, node.levels, strict=True)) / whole
-        nodes.append({"levels": node.levels, "k": int(sizes.min()), "cost": cost, "dcp": int((sizes**2).sum())})
-    return nodes
+    return [
+        {
+            "levels": tuple(node["levels"].values()),
+            "k": node["k"],
+            "cost": node["distortion"],
+            "dcp": int(node["unsuppressed"]["discernibility"]),
+        }
+        for node in lattice(table, policy)
+    ]
 
 
 def best_at(nodes: list[dict[str, Any]], k: int) -> dict[str, Any]:

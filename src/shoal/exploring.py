@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Algorithm, Problem, Progress, silent
-from shoal.algorithms.exhaustive import visits
+from shoal.algorithms.exhaustive import walked
 from shoal.catalog import find, names
 from shoal.errors import Infeasible, Misfit, WriteError
 from shoal.hierarchies.suppress import Suppress
@@ -24,21 +25,21 @@ from shoal.tables import Source, open_table
 from shoal.tables.check import check
 from shoal.tables.encode import encode
 from shoal.tables.write import write_bytes
-from shoal.utility.base import Metric
+from shoal.utility.base import Metric, Outcome
 
 
 def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> list[dict[str, Any]]:
     """Return every full-domain node: levels, attained k, suppressed records and every loss.
 
     ``k`` is what the node attains with nothing suppressed; ``suppressed`` are the records in classes that break a
-    model, and the losses count them as suppressed. The loss of the policy comes first. ``distortion`` is the distortion
-    ratio of the table at that node, nothing suppressed.
+    model, and the losses count them as suppressed; ``unsuppressed`` are the losses with nothing suppressed. The loss of
+    the policy comes first. ``distortion`` is the distortion ratio of the table at that node, nothing suppressed.
 
     Examples
     --------
     >>> import shoal
     >>> table, policy = shoal.datasets.load("patients")
-    >>> [node["k"] for node in lattice(table, policy)][-1]
+    >>> max(node["k"] for node in lattice(table, policy))
     1
     """
     source = open_table(table)
@@ -52,21 +53,28 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
     allowed = policy.may_suppress(source.frame.height) - encoded.barred
-    distortions = _distortions(problem, policy)
-    rows = []
-    for visit in visits(problem, losses):
-        sizes = visit.node.classes(problem).sizes
-        rows.append(
-            {
-                "levels": {c.name: level for c, level in zip(problem.columns, visit.node.levels, strict=True)},
-                "k": int(sizes[sizes > 0].min()) if (sizes > 0).any() else 0,
-                "suppressed": visit.suppressed,
-                "allowed": allowed,
-                "losses": visit.losses,
-                "distortion": _distortion_ratio(distortions, visit.node.levels),
-            }
-        )
-    return rows
+    space, distortions = Lattice(problem), _distortions(problem, policy)
+    rows: list[dict[str, Any]] = []
+    for looked in walked(space):
+        whole = cast("Outcome", looked.outcome.whole)
+        columns = {
+            "k": looked.smallest.tolist(),
+            "suppressed": looked.suppressed.tolist(),
+            "losses": _totals(losses, looked.outcome),
+            "unsuppressed": _totals(losses, whole),
+            "distortion": _distortion_ratios(distortions, looked.nodes).tolist(),
+        }
+        for levels, *values in zip(looked.nodes.tolist(), *columns.values(), strict=True):
+            node = {"levels": {c.name: level for c, level in zip(problem.columns, levels, strict=True)}}
+            rows.append({**node, **dict(zip(columns, values, strict=True)), "allowed": allowed})
+        progress("walking the lattice", len(rows), len(space))
+    return sorted(rows, key=lambda row: tuple(row["levels"].values()))
+
+
+def _totals(losses: Sequence[Metric], outcome: Outcome) -> list[dict[str, float]]:
+    """Return each node's losses by name."""
+    known = {loss.key(): np.asarray(loss.totals(outcome)).tolist() for loss in losses if loss.known(outcome)}
+    return [dict(zip(known, values, strict=True)) for values in zip(*known.values(), strict=True)]
 
 
 def _distortions(problem: Problem, policy: Policy) -> list[np.ndarray[Any, Any]]:
@@ -79,10 +87,11 @@ def _distortions(problem: Problem, policy: Policy) -> list[np.ndarray[Any, Any]]
     return means
 
 
-def _distortion_ratio(distortions: list[np.ndarray[Any, Any]], levels: Sequence[int]) -> float:
+def _distortion_ratios(distortions: list[np.ndarray[Any, Any]], nodes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The table's distortion over that of the fully generalized table (Yaseen et al. 2018, Definition 9)."""
     whole = sum(float(mean[-1]) for mean in distortions)
-    return sum(float(mean[level]) for mean, level in zip(distortions, levels, strict=True)) / whole if whole else 0.0
+    sums = np.sum([mean[levels] for mean, levels in zip(distortions, nodes.T, strict=True)], axis=0)
+    return sums / whole if whole else np.zeros(len(nodes))
 
 
 def compare(

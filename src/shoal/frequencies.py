@@ -81,6 +81,8 @@ class Classes:
     weights: Ints
     """The records of each piece."""
     frequencies: Frequencies
+    counted: Ints | None = None
+    """The records of each class, where they are known already."""
 
     @classmethod
     def of(cls, frequencies: Frequencies, members: Ints, count: int | None = None) -> Classes:
@@ -94,6 +96,8 @@ class Classes:
     @cached_property
     def records(self) -> Ints:
         """The number of records of each class."""
+        if self.counted is not None:
+            return self.counted
         inside = self.members >= 0
         counted = np.bincount(self.members[inside], self.weights[inside], minlength=self.count)
         return counted.astype(np.int64)

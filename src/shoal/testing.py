@@ -108,7 +108,7 @@ def outcome_of(
         kept @ lost,
         (kept @ (lost == 0.0)).astype(np.float64),
         kept @ lost,
-        kept @ np.log2(np.maximum(lost * records, 1.0)),
+        (kept @ np.log2(np.maximum(lost * records, 1.0))).astype(np.float64),
         np.zeros(len(columns)),
         np.full(len(columns), 10.0),
         starred,

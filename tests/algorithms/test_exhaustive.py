@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms._lattice import Lattice
+from shoal.algorithms.exhaustive import walked
 from shoal.exploring import lattice
 from shoal.policy import Policy
 from shoal.tables.encode import encode
@@ -84,8 +85,8 @@ def test_the_optimum_and_every_node(table: pl.DataFrame, k: int, share: float) -
 def test_the_lattice_is_walked_once_each() -> None:
     table = pl.DataFrame({"age": [20, 30], "place": ["a", "e"], "sex": ["f", "m"]})
     problem = encode(table, policy(2, 0.0)).problem(policy(2, 0.0))
-    walked = [node.levels for node in Lattice(problem).walk()]
-    assert len(walked) == len(set(walked)) == len(Lattice(problem)) == 4 * 4 * 2
+    nodes = [tuple(node) for looked in walked(Lattice(problem)) for node in looked.nodes.tolist()]
+    assert len(nodes) == len(set(nodes)) == len(Lattice(problem)) == 4 * 4 * 2
 
 
 def test_ties_go_to_the_lower_node() -> None:

@@ -18,7 +18,7 @@ from shoal.algorithms.base import Algorithm
 from shoal.domains import Domain
 from shoal.errors import PolicyError
 from shoal.policy import Policy
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Metric
 from tests.strategies import tables_and_policies
 
 ROOT = Path(__file__).parents[2]

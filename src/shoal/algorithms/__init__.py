@@ -10,8 +10,9 @@ from shoal.catalog import lazy_family
 if TYPE_CHECKING:
     from shoal.algorithms.exhaustive import Exhaustive
     from shoal.algorithms.mondrian import Mondrian
+    from shoal.algorithms.optimal import Optimal
     from shoal.algorithms.single_dimensional import SingleDimensional
 
-__all__ = ["Algorithm", "Exhaustive", "Mondrian", "Problem", "SingleDimensional"]
+__all__ = ["Algorithm", "Exhaustive", "Mondrian", "Optimal", "Problem", "SingleDimensional"]
 
 __getattr__ = lazy_family("algorithms")

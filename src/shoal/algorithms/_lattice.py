@@ -1,118 +1,246 @@
-"""The lattice of full-domain recodings: one level per column, walked so that each node rolls up a smaller one."""
+"""The lattice of full-domain recodings: one level per column; thousands of nodes are looked at at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.algorithms._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
+from shoal.algorithms._walk import Shorts, Sums, Test, Walk
 from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
-from shoal.recodings.base import Column
-from shoal.utility.base import Outcome
+from shoal.recodings.base import Proof
+from shoal.recodings.full_domain import FullDomain
+from shoal.utility.base import Floats, Outcome
+
+_BLOCK = 1 << 16
+"""Nodes that are listed at once."""
+_TASKS = 8
+"""Parts of the work per core, so that the last one to finish is short."""
+_WORTH_THREADS = 1 << 22
+"""Nodes times rows from which on threads are worth their start."""
 
 
 @dataclass(frozen=True)
-class Node:
-    """A place in the lattice: the level of each column, and the classes that it makes of the tuples."""
+class Looked:
+    """What some nodes turned out to be."""
 
-    levels: tuple[int, ...]
-    members: Ints
-    """The class of each tuple."""
-    labels: Ints
-    """``labels[column, class]``: the number of the label."""
-    examples: Ints
-    """One tuple of each class."""
+    nodes: Shorts
+    """``nodes[node, column]``: levels."""
+    smallest: Ints
+    """The persons of the smallest class, nothing suppressed: the k that the node attains."""
+    outcome: Outcome
+    """What becomes of the table at each node when the classes that are not kept are suppressed."""
 
-    def classes(self, problem: Problem) -> Classes:
-        """Return the classes of the records; records beyond a boundary are in none."""
-        beyond = self.beyond(problem)
-        members = self.members if beyond is None else np.where(beyond, -1, self.members)
-        return Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(self.examples))
-
-    def beyond(self, problem: Problem) -> npt.NDArray[np.bool_] | None:
-        """Return which tuples would be shown above a boundary; ``None`` where there are no boundaries."""
-        result: npt.NDArray[np.bool_] | None = None
-        for place, (column, level) in enumerate(zip(problem.columns, self.levels, strict=True)):
-            if column.limits is not None:
-                over = column.limits[problem.frequencies.tuples[:, place]] < level
-                result = over if result is None else result | over
+    @property
+    def suppressed(self) -> Ints:
+        """Records of classes that are not kept."""
+        result: Ints = self.outcome.suppressed
         return result
-
-    def outcome(self, problem: Problem, classes: Classes, fits: npt.NDArray[np.bool_]) -> Outcome:
-        """Return what becomes of the table at this node when the classes that do not fit are suppressed."""
-        records = classes.records
-        shown = self.examples[fits]
-        penalties = np.stack(
-            [
-                column.levels.penalties[level][problem.frequencies.tuples[shown, place]]
-                for place, (column, level) in enumerate(zip(problem.columns, self.levels, strict=True))
-            ],
-            axis=1,
-        )
-        suppressed = problem.frequencies.records - int(records[fits].sum())
-        return Outcome(
-            problem.frequencies.records,
-            records[fits],
-            penalties,
-            tuple(column.name for column in problem.columns),
-            problem.weights,
-            suppressed,
-            0,
-            problem.k,
-        )
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """All full-domain recodings of a problem."""
+    """All full-domain recodings of a problem.
+
+    A node's classes are rolled up from the classes of a node below it, never from the table; nodes that differ only
+    in the last places share what they roll up from.
+    """
 
     problem: Problem
 
-    @property
+    @cached_property
     def heights(self) -> tuple[int, ...]:
         """The highest allowed level of each column."""
         return tuple(column.max_level for column in self.problem.columns)
 
+    @cached_property
+    def free(self) -> Shorts:
+        """The level of each column that stands for "not decided": all records look alike, and nothing is lost."""
+        return np.array([column.levels.height + 1 for column in self.problem.columns], np.int16)
+
     def __len__(self) -> int:
         return prod(height + 1 for height in self.heights)
 
-    def walk(self) -> Iterator[Node]:
-        """Yield every node once; each is rolled up from a node one level below it, which has fewer classes."""
-        yield from self._climb(self._bottom(), 0)
-
-    def _climb(self, node: Node, first: int) -> Iterator[Node]:
-        """Yield a node, then every node above it that raises only columns from ``first`` on."""
-        yield node
-        for place in range(first, len(self.heights)):
-            nested = self.problem.columns[place].levels.nested
-            above = node
-            for level in range(1, self.heights[place] + 1):
-                # where labels of a level do not lie in labels of the next, only the values themselves roll up
-                above = self._raise(above if nested else node, place, level)
-                yield from self._climb(above, place + 1)
-
-    def _bottom(self) -> Node:
+    @cached_property
+    def order(self) -> Ints:
+        """The columns in the order in which they are raised: first those with few values."""
         tuples = self.problem.frequencies.tuples
-        everyone = np.arange(len(tuples), dtype=np.int64)
-        return Node((0,) * tuples.shape[1], everyone, tuples.T.astype(np.int64), everyone)
+        values = [len(np.unique(tuples[:, place])) for place in range(tuples.shape[1])]
+        return np.argsort(values, kind="stable").astype(np.int64)
 
-    def _raise(self, below: Node, place: int, to: int) -> Node:
-        column = self.problem.columns[place]
-        levels = (*below.levels[:place], to, *below.levels[place + 1 :])
-        labels = below.labels.copy()
-        codes = self.problem.frequencies.tuples[below.examples, place]
-        labels[place] = column.levels.codes[levels[place]][codes]
-        groups, rows = group(list(labels), [_labels(c, level) for c, level in self._at(levels)])
-        return Node(levels, groups[below.members], labels[:, rows], below.examples[rows])
+    def nodes(self, start: int = 0, stop: int | None = None) -> Shorts:
+        """Return nodes by number; neighbours in number are near each other in the walk."""
+        numbers = np.arange(start, len(self) if stop is None else min(stop, len(self)), dtype=np.int64)
+        result = np.empty((len(numbers), len(self.heights)), np.int16)
+        for column in self.order[::-1]:
+            numbers, result[:, column] = np.divmod(numbers, self.heights[column] + 1)
+        return result
 
-    def _at(self, levels: tuple[int, ...]) -> list[tuple[Column, int]]:
-        return list(zip(self.problem.columns, levels, strict=True))
+    def at_height(self, height: int) -> Iterator[Shorts]:
+        """Yield the nodes whose levels add up to a height, in blocks."""
+        for start in range(0, len(self), _BLOCK):
+            block = self.nodes(start, start + _BLOCK)
+            chosen = block[block.sum(axis=1) == height]
+            if len(chosen):
+                yield chosen
 
+    def successors(self, node: Shorts) -> Shorts:
+        """Return the nodes that raise one column by one level."""
+        return self._neighbours(node, 1)
 
-def _labels(column: Column, level: int) -> int:
-    return len(column.levels.labels[level])
+    def predecessors(self, node: Shorts) -> Shorts:
+        """Return the nodes that lower one column by one level."""
+        return self._neighbours(node, -1)
+
+    def _neighbours(self, node: Shorts, step: int) -> Shorts:
+        moved = node + step * np.eye(len(node), dtype=np.int16)
+        inside = ((moved >= 0) & (moved <= np.array(self.heights))).all(axis=1)
+        return moved[inside].astype(np.int16)
+
+    def look(self, nodes: Shorts, test: Test | None = None, done: Callable[[int], None] | None = None) -> Looked:
+        """Count the classes of some nodes, keep those that pass the test, and add up what becomes of the table.
+
+        Parameters
+        ----------
+        nodes
+            Levels by column; ``free`` ones may be among them.
+        test
+            Which classes are kept; those that satisfy every model by default.
+        done
+            Called with the number of nodes that are done.
+        """
+        self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
+        order = self._raising_order(nodes)
+        rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
+        placed = np.ascontiguousarray(nodes[rank][:, order], dtype=np.int16)
+        walk = self._without(tuple(np.flatnonzero((nodes == self.free).all(axis=0)).tolist())).placed(order)
+        sums = Sums.empty(len(nodes), nodes.shape[1], len(walk.labels.costs))
+        keep = test or self.problem.holds
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if cores < 2 or len(nodes) * len(walk.packing.counts) < _WORTH_THREADS:
+            walk.add_up(placed, keep, sums)
+        else:
+            cuts = np.linspace(0, len(nodes), cores * _TASKS + 1).astype(int).tolist()
+            with ThreadPoolExecutor(cores) as pool:
+                tasks = {
+                    pool.submit(walk.add_up, placed[a:b], keep, sums.at(slice(a, b))): b - a for a, b in pairwise(cuts)
+                }
+                try:
+                    for task in as_completed(tasks):
+                        task.result()
+                        if done:
+                            done(tasks[task])
+                except BaseException:
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    raise
+        back = np.empty(len(nodes), np.intp)
+        back[rank] = np.arange(len(nodes))
+        return self._looked(nodes, sums.at(back), np.argsort(order))
+
+    def _raising_order(self, nodes: Shorts) -> Ints:
+        """The columns in the order in which they are raised: first those that have few levels and join much.
+
+        The nodes that agree in the first columns share the tables of these; tables should get small soon.
+        """
+        keys = []
+        for column in range(nodes.shape[1]):
+            levels, counts = np.unique(nodes[:, column], return_counts=True)
+            left = [self._labels[column][level] / self._labels[column][0] for level in levels.tolist()]
+            shrinks = -np.log(max(float(np.average(left, weights=counts)), 1e-9)) if len(levels) else 0.0
+            keys.append(np.log(max(len(levels), 1)) / shrinks if shrinks > 0 else np.inf)
+        return np.argsort(keys, kind="stable").astype(np.int64)
+
+    @cached_property
+    def _labels(self) -> list[list[int]]:
+        """``[column][level]``: how many labels occur."""
+        offsets, totals = self._walk.labels.offsets, self._walk.labels.totals
+        return [
+            [max(int((totals[begin:end] > 0).sum()), 1) for begin, end in pairwise(row[: int(free) + 2].tolist())]
+            for row, free in zip(offsets, self.free, strict=True)
+        ]
+
+    def _without(self, places: tuple[int, ...]) -> Walk:
+        """The walk that leaves some places out; it is made from the one that leaves out all of them but one."""
+        if places not in self._walks:
+            self._walks[places] = self._without(places[:-1]).without(places[-1:])
+        return self._walks[places]
+
+    @cached_property
+    def _walks(self) -> dict[tuple[int, ...], Walk]:
+        return {(): self._walk}
+
+    @cached_property
+    def _walk(self) -> Walk:
+        frequencies = self.problem.frequencies
+        labels = Labels.of(self.problem.columns, frequencies.tuples, frequencies.counts)
+        return Walk(Packing.of(self.problem), labels, want_apart=True)
+
+    def _looked(self, nodes: Shorts, sums: Sums, place: Ints) -> Looked:
+        problem = self.problem
+        kept = sums.kept[:, :, place]
+        outcome = Outcome(
+            problem.frequencies.records,
+            tuple(column.name for column in problem.columns),
+            problem.weights,
+            sums.suppressed,
+            sums.classes,
+            sums.squares,
+            kept[PENALTY],
+            kept[EXACT],
+            kept[CLIMB],
+            kept[BLUR],
+            np.array([column.informed for column in problem.columns]),
+            np.array([column.levels.size for column in problem.columns], np.float64),
+            0,
+            problem.k,
+            sums.apart[:, place],
+        )
+        everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
+        whole = replace(
+            outcome,
+            suppressed=np.zeros_like(sums.suppressed),
+            classes=sums.all_classes,
+            squares=sums.all_squares,
+            lost=everyone[PENALTY],
+            exact=everyone[EXACT],
+            climbed=everyone[CLIMB],
+            blurred=everyone[BLUR],
+            apart=np.zeros_like(sums.apart),
+        )
+        return Looked(nodes, sums.smallest, replace(outcome, whole=whole))
+
+    @cached_property
+    def _everyone(self) -> Floats:
+        """``[cost, column, level]``: what all records cost when a column is at a level and nobody is suppressed."""
+        labels, totals = self._walk.labels, self._walk.labels.totals
+        result = np.zeros((len(labels.costs), len(self.free), int(self.free.max()) + 1))
+        for column, free in enumerate(self.free.tolist()):
+            for level in range(free + 1):
+                part = slice(labels.offsets[column, level], labels.offsets[column, level + 1])
+                result[:, column, level] = labels.costs[:, part] @ totals[part]
+        return result
+
+    def recoding(self, node: Shorts, proof: Proof | None = None) -> FullDomain:
+        """Return the recoding of a node; its classes that do not comply are suppressed."""
+        problem, levels = self.problem, node.tolist()
+        tuples = problem.frequencies.tuples
+        pairs = list(zip(problem.columns, levels, strict=True))
+        labels = [column.levels.codes[level][tuples[:, place]] for place, (column, level) in enumerate(pairs)]
+        beyond = np.zeros(len(tuples), bool)
+        for place, (column, level) in enumerate(pairs):
+            if column.limits is not None:
+                beyond |= column.limits[tuples[:, place]] < level
+        members, rows = group(labels, [len(column.levels.labels[level]) for column, level in pairs])
+        members = np.where(beyond, -1, members)
+        classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
+        suppressed = beyond | ~problem.holds(classes)[members]
+        return FullDomain({column.name: level for column, level in pairs}, suppressed, proof)

@@ -67,6 +67,15 @@ class Problem:
         """All records in one class: whatever a search does, no class can be larger."""
         return Classes.of(self.frequencies, np.zeros(len(self.frequencies.cell_counts), np.int64), 1)
 
+    @property
+    def attainable(self) -> bool:
+        """Whether some recoding may keep the models: a quick necessary test on all records together."""
+        if all(model.absorbing for model in self.models):
+            return bool(self.holds(self.together()).all())  # where all together fail, every class fails
+        if all(model.monotone for model in self.models) and not self.max_suppressed:
+            return bool(self.holds(self.together()).all())  # a union of classes that comply would comply
+        return True
+
     def infeasible(self) -> Infeasible:
         """Say that not even all records together satisfy the models."""
         everything = self.together()

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
-import numpy as np
-
-from shoal.algorithms._lattice import Lattice, Node
+from shoal.algorithms._best import Best
+from shoal.algorithms._lattice import Lattice, Looked
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.errors import Infeasible
+from shoal.errors import PolicyError
 from shoal.recodings.full_domain import FullDomain
-from shoal.utility.base import Metric
 
-
-@dataclass(frozen=True)
-class Visit:
-    """What a node of the lattice turned out to be."""
-
-    node: Node
-    suppressed: int
-    """Records in classes that do not comply."""
-    attained: dict[str, Any]
-    """What each model attains at the node as it is, nothing suppressed."""
-    losses: dict[str, float]
-    """The losses once the classes that do not comply are suppressed."""
+_BLOCK = 1 << 14
+"""Nodes that are looked at together."""
+_MOST = 10_000_000
+"""Nodes of the largest lattice that is walked."""
 
 
 class Exhaustive(Algorithm):
@@ -47,62 +36,29 @@ class Exhaustive(Algorithm):
     --------
     >>> import shoal
     >>> table, policy = shoal.datasets.load("hospital")
-    >>> shoal.anonymize(table, policy.replace(algorithm=Exhaustive())).attained
-    {'k-anonymity': 2}
+    >>> release = shoal.anonymize(table, policy.replace(algorithm=Exhaustive()))
+    >>> release.attained, release.recoding.proof.proven
+    ({'k-anonymity': 2}, True)
     """
 
     needs_hierarchies: ClassVar[bool] = True
 
     def search(self, problem: Problem) -> FullDomain:
         """Walk the lattice and keep the best node that suppresses few enough records."""
-        monotone = all(model.monotone for model in problem.models)
-        if monotone and not problem.max_suppressed and not problem.holds(problem.together()).all():
-            raise problem.infeasible()  # a union of classes that comply would comply
-        best: tuple[float, int, tuple[int, ...]] | None = None
-        chosen: Node | None = None
-        for visit in visits(problem, [problem.loss]):
-            if visit.suppressed > problem.max_suppressed:
-                continue
-            rank = (visit.losses[problem.loss.key()], sum(visit.node.levels), visit.node.levels)
-            if best is None or rank < best:
-                best, chosen = rank, visit.node
-        if chosen is None:
-            raise _no_node(problem)
-        return recoding_at(problem, chosen)
+        if not problem.attainable:
+            raise problem.infeasible()
+        lattice, best = Lattice(problem), Best(problem)
+        best.run(best.take(looked) for looked in walked(lattice))
+        return best.recoding(lattice)
 
 
-def visits(problem: Problem, losses: Sequence[Metric], *, measure: bool = False) -> Iterator[Visit]:
-    """Yield every node of the lattice with what it costs; ``measure`` adds what each model attains there."""
-    lattice = Lattice(problem)
-    for number, node in enumerate(lattice.walk(), start=1):
-        classes = node.classes(problem)
-        fits = problem.holds(classes)
-        outcome = node.outcome(problem, classes, fits)
-        attained = {
-            model.key(): model.measure(classes, problem.sensitive) for model in (problem.models if measure else ())
-        }
-        totals = {loss.key(): loss.measure(outcome).total for loss in losses}
-        problem.progress("walking the lattice", number, len(lattice))
-        yield Visit(node, outcome.suppressed, attained, totals)
-
-
-def recoding_at(problem: Problem, node: Node) -> FullDomain:
-    """Return the recoding of a node, its classes that do not comply suppressed."""
-    fits = problem.holds(node.classes(problem))
-    levels = {column.name: level for column, level in zip(problem.columns, node.levels, strict=True)}
-    suppressed = ~fits[node.members] if len(fits) else np.zeros(0, bool)
-    beyond = node.beyond(problem)
-    return FullDomain(levels, suppressed if beyond is None else suppressed | beyond)
-
-
-def _no_node(problem: Problem) -> Infeasible:
-    if not problem.holds(problem.together()).all():
-        return problem.infeasible()
-    fixed = [column.name for column in problem.columns if column.max_level == 0]
-    bounded = [column.name for column in problem.columns if column.limits is not None]
-    reason = f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
-    if fixed:
-        reason += f"; columns without a hierarchy can only be published as they are ({', '.join(fixed)})"
-    if bounded:
-        reason += f"; boundaries hold back {', '.join(bounded)}"
-    return Infeasible(reason, blocking=[*fixed, *bounded])
+def walked(lattice: Lattice) -> Iterator[Looked]:
+    """Yield all nodes of a lattice, block after block."""
+    if len(lattice) > _MOST:
+        raise PolicyError(
+            f"the lattice has {len(lattice):,} nodes, more than the {_MOST:,} that are walked",
+            where="algorithm",
+            hint="use the algorithm heuristic, or optimal, which rules most nodes out",
+        )
+    for start in range(0, len(lattice), _BLOCK):
+        yield lattice.look(lattice.nodes(start, start + _BLOCK))

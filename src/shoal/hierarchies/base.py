@@ -173,7 +173,10 @@ class Levels:
         result = np.zeros(self.codes.shape, np.int64)
         texts = [np.array(names, object)[numbers] for names, numbers in zip(self.labels, self.codes, strict=True)]
         for level in range(1, self.height + 1):
-            result[level] = np.where(texts[level] == texts[level - 1], result[level - 1], level)
+            lower = np.where(texts[level] == texts[level - 1], result[level - 1], level)
+            least = np.full(self.size, level, np.int64)
+            np.minimum.at(least, self.codes[level], lower)
+            result[level] = least[self.codes[level]]
         return result
 
     def limits(self, boundaries: Sequence[str]) -> npt.NDArray[np.int64]:

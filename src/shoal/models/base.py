@@ -46,6 +46,8 @@ class PrivacyModel(Entry):
     family: ClassVar[str] = "models"
     monotone: ClassVar[bool] = True
     """Whether a union of classes that comply complies too, so that a search may prune."""
+    absorbing: ClassVar[bool] = False
+    """Whether a class that complies still does whatever joins it, so that generalizing never suppresses more."""
 
     @property
     def least_records(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +31,8 @@ class DistinctLDiversity(PrivacyModel):
     >>> DistinctLDiversity(on="illness", l=2).meets(2)
     True
     """
+
+    absorbing: ClassVar[bool] = True
 
     on: str
     """The sensitive column."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -31,6 +31,8 @@ class KAnonymity(PrivacyModel):
     Traceback (most recent call last):
     shoal.errors.PolicyError: KAnonymity.k: must be at least 2; got 1.
     """
+
+    absorbing: ClassVar[bool] = True
 
     k: Annotated[int, Field(ge=2, strict=True)]
     """The least number of records (or persons) that look alike."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Column, Draft, Recoding, Shown
+from shoal.recodings.base import Column, Draft, Proof, Recoding, Shown
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class FullDomain(Recoding):
     levels: dict[str, int]
     suppressed: npt.NDArray[np.bool_] = field(repr=False)
     """For each tuple whether it is suppressed."""
+    proof: Proof | None = None
 
     def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
         """Group the tuples by their labels."""
@@ -55,8 +56,9 @@ class FullDomain(Recoding):
     def extended(self, frequencies: Frequencies) -> FullDomain:
         """Suppress the tuples that the search did not see."""
         more = np.ones(len(frequencies.tuples) - len(self.suppressed), bool)
-        return FullDomain(self.levels, np.append(self.suppressed, more))
+        return replace(self, suppressed=np.append(self.suppressed, more))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the levels."""
-        return {"recoding": "full-domain", "levels": dict(self.levels)}
+        """Return the levels, and how sure they are the best."""
+        proof = {} if self.proof is None else {"proof": self.proof.to_dict()}
+        return {"recoding": "full-domain", "levels": dict(self.levels), **proof}

@@ -77,24 +77,11 @@ class Outcome:
         """Records that are published and not suppressed."""
         return self.records - self.suppressed
 
-    def optimistic(self, free: Bools, least: int) -> Outcome:
-        """Return an outcome that is no worse than any whose other columns are as here and whose ``free`` ones vary.
-
-        Free columns show every kept value as it is; classes are as small as ``least`` allows. It is a bound only for
-        metrics that never fall when a kept record is suppressed.
-        """
-        kept = np.asarray(self.kept, np.float64)[..., None]
-        return replace(
-            self,
-            classes=np.maximum(self.kept // max(least, 1), 1),
-            squares=self.kept * max(least, 1),
-            lost=np.where(free, 0.0, self.lost),
-            exact=np.where(free, kept, self.exact),
-            climbed=np.where(free, 0.0, self.climbed),
-            blurred=np.where(free, 0.0, self.blurred),
-            apart=None if self.apart is None else np.where(free, 0.0, self.apart),
-            whole=None if self.whole is None else self.whole.optimistic(free, least),
-        )
+    def optimistic(self, least: int) -> Outcome:
+        """Return the same outcome with classes as small as ``least`` records allow."""
+        whole = None if self.whole is None else self.whole.optimistic(1)
+        small = max(least, 1)
+        return replace(self, classes=np.maximum(self.kept // small, 1), squares=self.kept * small, whole=whole)
 
 
 @dataclass(frozen=True)
@@ -130,14 +117,16 @@ class Metric(Entry):
 
     def ranks(self, outcome: Outcome) -> Floats:
         """Return what candidates are ordered by, compared from the first entry of the last axis to the last."""
-        return np.asarray(self.totals(outcome), np.float64)[..., None]
+        values = np.asarray(self.totals(outcome), np.float64)[..., None]
+        return -values if self.direction == "higher is better" else values
 
-    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats | None:
-        """Return ranks that no recoding goes below which shows the same as these in the columns that are not free.
+    def bounds(self, outcome: Outcome) -> Floats | None:
+        """Return ranks that no recoding goes below which shows the same in some columns and anything in the others.
 
-        ``None`` where nothing is known. The outcomes are those of recodings whose free columns show ``*``: whoever
-        is suppressed there is suppressed whatever else the free columns show. ``least`` are the fewest records
-        of a class.
+        ``None`` where nothing is known. The outcome counts the other columns as if they lost nothing; who is
+        suppressed in it is suppressed whatever they show, and its classes are as small as the models allow. So
+        :meth:`ranks` itself is a bound for metrics that never fall when a kept record is suppressed, when a label
+        gets wider, or when classes are joined.
         """
         return None
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.utility.base import Bools, Floats, Metric, Outcome
+from shoal.utility.base import Floats, Metric, Outcome
 
 
 class CertaintyPenalty(Metric):
@@ -45,6 +45,6 @@ class CertaintyPenalty(Metric):
         suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
         return (outcome.lost + suppressed) / max(outcome.records, 1)
 
-    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats:
-        """Free columns cost nothing but where records are suppressed; a suppressed record costs 1, no kept one more."""
-        return self.ranks(outcome.optimistic(free, least))
+    def bounds(self, outcome: Outcome) -> Floats:
+        """A suppressed record costs 1 per cell, and no kept one more: suppressing never lowers the loss."""
+        return self.ranks(outcome)

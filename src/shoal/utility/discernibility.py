@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.utility.base import Bools, Floats, Metric, Outcome
+from shoal.utility.base import Floats, Metric, Outcome
 
 
 class Discernibility(Metric):
@@ -31,6 +31,6 @@ class Discernibility(Metric):
         """Return the sum of squared class sizes, plus the table's size for each suppressed record."""
         return np.asarray(outcome.squares + outcome.records * outcome.suppressed, np.float64)[()]
 
-    def bounds(self, outcome: Outcome, free: Bools, least: int) -> Floats:
-        """A kept record costs at least the fewest records of a class, a suppressed one all, which is no less."""
-        return self.ranks(outcome.optimistic(free, least))
+    def bounds(self, outcome: Outcome) -> Floats:
+        """A kept record costs the size of its class, a suppressed one that of the table, which is no less."""
+        return self.ranks(outcome)

@@ -1,0 +1,127 @@
+"""Branches: fix one column's level after the other, drop what cannot hold the best node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shoal.algorithms._best import Best, Floats, significant
+from shoal.algorithms._lattice import Lattice
+from shoal.algorithms._walk import Bools, Shorts
+from shoal.algorithms.base import Ints
+from shoal.frequencies import Classes
+
+_BATCH = 256
+"""Branches that are split together."""
+
+
+class Branches:
+    """The branches of the lattice that may still hold the best node.
+
+    A branch decides the levels of the first columns; the others are free. Who is in too small a class when the free
+    columns are left out is in one whatever they show, so a branch tells two things about all its nodes: how many
+    records they suppress at least, and a loss that they do not go below. Branches that suppress too many or that
+    cannot beat the best node so far are dropped; when none is left, the best node is proven to be the best.
+
+    Columns with many values are decided first: they suppress most.
+    """
+
+    def __init__(self, lattice: Lattice, best: Best) -> None:
+        self.lattice, self.best, self.problem = lattice, best, lattice.problem
+        self.columns = lattice.order[::-1]
+        self.nodes: Shorts = lattice.free[None, :]
+        self.depths: Ints = np.zeros(1, np.int64)
+        self.bounds: Floats = np.full((1, 1), -np.inf)
+        self.absorbing = all(model.absorbing for model in self.problem.models)
+        self.bounded = True
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def open_nodes(self) -> int:
+        """How many nodes of the lattice are neither looked at nor ruled out."""
+        sizes = np.array(self.lattice.heights, np.float64)[self.columns] + 1
+        below = np.append(np.cumprod(sizes[::-1])[::-1], 1.0)
+        return int(below[self.depths].sum())
+
+    @property
+    def loss_bound(self) -> float | None:
+        """A loss that no node goes below: that of the most hopeful branch, or of the best node."""
+        if self.best.node is None:
+            return None
+        hope = float(self.bounds[:, 0].min(initial=np.inf))
+        if not np.isfinite(hope):
+            return self.best.loss if not len(self) else None
+        return min(self.best.loss, hope)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be used to drop branches."""
+        names = [model.key() for model in self.problem.models if not model.absorbing]
+        notes = [f"{', '.join(names)} may fail when classes are joined: pruned by the size of classes"] if names else []
+        if not self.bounded:
+            notes.append(f"no bound is known for {self.problem.loss.key()}: pruned by suppressed records")
+        return tuple(notes)
+
+    def follow(self) -> Iterator[None]:
+        """Split the most hopeful branches, a batch at a time, until none is left."""
+        while len(self):
+            self._split(self._chosen())
+            self._drop()
+            yield
+
+    def _chosen(self) -> Ints:
+        """Half of a batch are branches of the least bound, half the deepest, which soon give nodes to beat."""
+        hopeful = np.lexsort([-self.depths, *self.bounds.T[::-1]])[: _BATCH // 2]
+        deepest = np.lexsort([*self.bounds.T[::-1], -self.depths])[: _BATCH // 2]
+        return np.union1d(hopeful, deepest).astype(np.int64)
+
+    def _split(self, chosen: Ints) -> None:
+        """Decide one more column of some branches, at each of its levels."""
+        nodes, depths = self.nodes[chosen], self.depths[chosen]
+        self._keep(np.setdiff1d(np.arange(len(self)), chosen))
+        columns = self.columns[depths]
+        counts = np.array(self.lattice.heights)[columns] + 1
+        parents = np.repeat(np.arange(len(nodes)), counts)
+        children, deeper = nodes[parents], depths[parents] + 1
+        levels = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
+        children[np.arange(len(children)), columns[parents]] = levels
+        decided = deeper == len(self.columns)
+        if decided.any():
+            self.best.take(self.lattice.look(children[decided]))
+        if not decided.all():
+            self._add(children[~decided], deeper[~decided])
+
+    def _add(self, nodes: Shorts, depths: Ints) -> None:
+        for depth in np.unique(depths).tolist():  # branches that leave the same columns free share a smaller table
+            self._add_at(depth, nodes[depths == depth])
+
+    def _add_at(self, depth: int, nodes: Shorts) -> None:
+        looked = self.lattice.look(nodes, self.problem.holds if self.absorbing else self._large_enough)
+        outcome = looked.outcome.optimistic(self.problem.least_records)
+        bounds = self.problem.loss.bounds(outcome)
+        if bounds is None:
+            self.bounded, bounds = False, np.full_like(self.problem.loss.ranks(outcome), -np.inf)
+        allowed = looked.suppressed <= self.problem.max_suppressed
+        self.nodes = np.concatenate([self.nodes, nodes[allowed]])
+        self.depths = np.concatenate([self.depths, np.full(int(allowed.sum()), depth, np.int64)])
+        self.bounds = np.concatenate([self.bounds, bounds[allowed]]) if len(self.bounds) else bounds[allowed]
+
+    def _large_enough(self, classes: Classes) -> Bools:
+        """Which classes may comply: all that is sure where a class that complies may not once others join it."""
+        return classes.records >= self.problem.least_records
+
+    def _drop(self) -> None:
+        """Drop the branches that cannot beat the best node; equal ones stay, for ties."""
+        if self.best.ranks is not None and len(self):
+            hopes = significant(self.bounds)
+            worse, open_ = np.zeros(len(self), bool), np.ones(len(self), bool)
+            for hope, best in zip(hopes.T, self.best.ranks, strict=True):
+                worse |= open_ & (hope > best)
+                open_ &= hope == best
+            self._keep(np.flatnonzero(~worse))
+
+    def _keep(self, branches: Ints) -> None:
+        self.nodes, self.depths, self.bounds = self.nodes[branches], self.depths[branches], self.bounds[branches]

@@ -1,0 +1,220 @@
+"""walk(): roll the frequencies up to many nodes of the lattice, and add up what becomes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms._packing import Keys, Labels, Packing, unpacked
+from shoal.algorithms.base import Ints
+from shoal.frequencies import Classes
+
+Shorts = npt.NDArray[np.int16]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Test = Callable[[Classes], Bools]
+"""Which classes are kept."""
+
+_ROWS = 1 << 16
+"""Rows of the tables that are tested together: about what fits into a core's cache."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is added up for each node; the last axis of ``kept`` and ``apart`` are places."""
+
+    smallest: Ints
+    """Persons of the smallest class; 0 where there is no class."""
+    suppressed: Ints
+    classes: Ints
+    squares: Ints
+    all_classes: Ints
+    all_squares: Ints
+    kept: Floats
+    """``kept[cost, node, place]``: what the kept records cost."""
+    apart: Floats
+
+    @classmethod
+    def empty(cls, nodes: int, places: int, costs: int) -> Sums:
+        """Make room for some nodes."""
+        whole = np.zeros((6, nodes), np.int64)
+        return cls(
+            whole[0],
+            whole[1],
+            whole[2],
+            whole[3],
+            whole[4],
+            whole[5],
+            np.zeros((costs, nodes, places)),
+            np.zeros((nodes, places)),
+        )
+
+    def at(self, nodes: slice | npt.NDArray[np.intp]) -> Sums:
+        """Return the sums of some nodes; a view of them for a slice."""
+        return Sums(
+            self.smallest[nodes],
+            self.suppressed[nodes],
+            self.classes[nodes],
+            self.squares[nodes],
+            self.all_classes[nodes],
+            self.all_squares[nodes],
+            self.kept[:, nodes],
+            self.apart[nodes],
+        )
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A problem made ready for the kernels."""
+
+    packing: Packing
+    labels: Labels
+    want_apart: bool
+
+    def placed(self, order: Ints) -> Walk:
+        """Return the same walk with the columns in the order in which they are to be raised."""
+        return replace(self, packing=self.packing.placed(order), labels=self.labels.placed(order))
+
+    def without(self, places: Sequence[int]) -> Walk:
+        """Return the same walk from a table without some columns: they are free in all nodes that follow."""
+        keys, counts = self.packing.keys, self.packing.counts
+        for place in places:
+            fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
+            left = _merge(self.packing, place, keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
+            keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
+        return replace(self, packing=replace(self.packing, keys=keys, counts=counts))
+
+    def add_up(self, nodes: Shorts, test: Test, sums: Sums) -> None:
+        """Fill the sums of some nodes, given by the levels of their places and sorted."""
+        from shoal.kernels.roll import sum_up
+
+        packing, labels = self.packing, self.labels
+        for start, stop, keys, counts, cell_ends in self._tables(nodes):
+            class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
+            frequencies = unpacked(packing, keys, counts, members)
+            classes = Classes(len(records), members, None, counts, frequencies, records)
+            shown = (class_keys[0] & packing.mark) == 0
+            fits = test(classes) & shown
+            part = sums.at(slice(start, stop))
+            part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
+            part.all_classes[:] = np.diff(ends, prepend=0)
+            kept = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
+            sum_up(
+                nodes[start:stop],
+                ends,
+                class_keys,
+                records,
+                fits,
+                packing.words[:-1],
+                packing.shifts[:-1],
+                packing.masks[:-1],
+                labels.offsets,
+                labels.totals,
+                labels.costs,
+                self.want_apart,
+                part.suppressed,
+                part.classes,
+                part.squares,
+                part.all_squares,
+                kept,
+                part.apart,
+            )
+            part.kept[:] = kept
+
+    def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
+        """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""
+        from shoal.kernels.roll import roll_up
+
+        packing, labels = self.packing, self.labels
+        words, rows = packing.keys.shape
+        places = nodes.shape[1]
+        room = max(rows, _ROWS)
+        stack_keys, stack_counts = np.empty((places, words, rows), np.uint64), np.empty((places, rows), np.int64)
+        stack_rows, sources = np.full(places + 1, rows, np.int64), np.full(places + 1, -1, np.int64)
+        slots = np.empty(_power_above(4 * rows), np.int32)
+        keys, counts, ends = (
+            np.empty((words, room), np.uint64),
+            np.empty(room, np.int64),
+            np.zeros(len(nodes), np.int64),
+        )
+        at = np.full(1, -1, np.int64)
+        start = 0
+        while start < len(nodes):
+            stop = roll_up(
+                nodes,
+                start,
+                packing.keys,
+                packing.counts,
+                packing.words[:-1],
+                packing.shifts[:-1],
+                packing.masks[:-1],
+                labels.nested,
+                labels.offsets,
+                labels.firsts,
+                labels.numbers,
+                labels.number_offsets,
+                labels.beyond,
+                packing.mark,
+                stack_keys,
+                stack_counts,
+                stack_rows,
+                sources,
+                slots,
+                keys,
+                counts,
+                ends,
+                at,
+            )
+            written = int(ends[stop - 1])
+            yield start, stop, np.ascontiguousarray(keys[:, :written]), counts[:written], ends[start:stop]
+            start = stop
+
+    def _classes(self, keys: Keys, counts: Ints, ends: Ints) -> tuple[Keys, Ints, Ints, Ints]:
+        """Join the cells of each class: its key, its records, the class of each cell, and where each node ends."""
+        if not self.packing.has_kinds:
+            return keys, counts, np.arange(len(counts)), ends
+        class_keys, records, members = np.empty_like(keys), np.empty_like(counts), np.empty(len(counts), np.int32)
+        class_ends, begin, classes = np.empty_like(ends), 0, 0
+        for node, end in enumerate(ends.tolist()):
+            classes = _merge(self.packing, -1, keys, counts, begin, end, class_keys, records, classes, members)
+            begin = end
+            class_ends[node] = classes
+        return np.ascontiguousarray(class_keys[:, :classes]), records[:classes], members.astype(np.int64), class_ends
+
+
+def _merge(
+    packing: Packing,
+    place: int,
+    keys: Keys,
+    counts: Ints,
+    begin: int,
+    end: int,
+    merged_keys: Keys,
+    merged_counts: Ints,
+    start: int,
+    members: npt.NDArray[np.int32],
+) -> int:
+    """Leave a place (-1: the kind of cells) out of some rows, add up those that became equal, return where they end."""
+    from shoal.kernels.roll import raise_wide
+
+    one = np.zeros(int(packing.masks[place]) + 1, np.int32)
+    slots = np.empty(_power_above(4 * (end - begin)), np.int32)
+    bits = packing.words[place], packing.shifts[place], packing.masks[place]
+    none = np.zeros(len(one), bool), np.uint64(0)
+    return int(
+        raise_wide(keys, counts, begin, end, merged_keys, merged_counts, start, slots, *bits, one, *none, members)
+    )
+
+
+def _smallest(sizes: Ints, ends: Ints) -> Ints:
+    if not len(sizes):
+        return np.zeros(len(ends), np.int64)
+    found = np.minimum.reduceat(sizes, np.append(0, ends[:-1]))
+    return np.where(found == np.iinfo(np.int64).max, 0, found)
+
+
+def _power_above(number: int) -> int:
+    return 1 << max(number, 16).bit_length()
