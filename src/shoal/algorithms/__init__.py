@@ -8,11 +8,26 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalog import lazy_family
 
 if TYPE_CHECKING:
+    from shoal.algorithms.datafly import Datafly
     from shoal.algorithms.exhaustive import Exhaustive
+    from shoal.algorithms.heuristic import Heuristic
+    from shoal.algorithms.incognito import Incognito
     from shoal.algorithms.mondrian import Mondrian
     from shoal.algorithms.optimal import Optimal
+    from shoal.algorithms.samarati import Samarati
     from shoal.algorithms.single_dimensional import SingleDimensional
 
-__all__ = ["Algorithm", "Exhaustive", "Mondrian", "Optimal", "Problem", "SingleDimensional"]
+__all__ = [
+    "Algorithm",
+    "Datafly",
+    "Exhaustive",
+    "Heuristic",
+    "Incognito",
+    "Mondrian",
+    "Optimal",
+    "Problem",
+    "Samarati",
+    "SingleDimensional",
+]
 
 __getattr__ = lazy_family("algorithms")

@@ -74,7 +74,8 @@ class Best:
         if self.node is None:
             raise no_node(self.problem)
         proven = self.loss if bound is None and not self.stopped else bound
-        return lattice.recoding(self.node, Proof(self.loss, proven, len(lattice), self.looked, self.stopped, notes))
+        known = proven if proven is None or np.isfinite(proven) else None
+        return lattice.recoding(self.node, Proof(self.loss, known, len(lattice), self.looked, self.stopped, notes))
 
 
 def significant(values: Floats, digits: int = 12) -> Floats:

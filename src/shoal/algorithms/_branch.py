@@ -14,6 +14,8 @@ from shoal.frequencies import Classes
 
 _BATCH = 256
 """Branches that are split together."""
+_MOST = 2_000_000
+"""Open branches from which on only the deepest are split, so that memory stays bounded."""
 
 
 class Branches:
@@ -35,13 +37,14 @@ class Branches:
         self.bounds: Floats = np.full((1, 1), -np.inf)
         self.absorbing = all(model.absorbing for model in self.problem.models)
         self.bounded = True
+        self.looks = 0
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     @property
     def open_nodes(self) -> int:
-        """How many nodes of the lattice are neither looked at nor ruled out."""
+        """How many nodes of the lattice are neither counted nor ruled out."""
         sizes = np.array(self.lattice.heights, np.float64)[self.columns] + 1
         below = np.append(np.cumprod(sizes[::-1])[::-1], 1.0)
         return int(below[self.depths].sum())
@@ -65,18 +68,29 @@ class Branches:
             notes.append(f"no bound is known for {self.problem.loss.key()}: pruned by suppressed records")
         return tuple(notes)
 
-    def follow(self) -> Iterator[None]:
-        """Split the most hopeful branches, a batch at a time, until none is left."""
+    def followed(self) -> Iterator[None]:
+        """Split the most hopeful branches, a batch at a time, until none is left; tell how far it is."""
+        total = len(self.lattice)
         while len(self):
             self._split(self._chosen())
             self._drop()
+            done = total - min(self.open_nodes, total)
+            self.problem.progress(f"searching the lattice, {self.looks:,} nodes counted{self.best}", done, total)
             yield
 
     def _chosen(self) -> Ints:
         """Half of a batch are branches of the least bound, half the deepest, which soon give nodes to beat."""
-        hopeful = np.lexsort([-self.depths, *self.bounds.T[::-1]])[: _BATCH // 2]
-        deepest = np.lexsort([*self.bounds.T[::-1], -self.depths])[: _BATCH // 2]
-        return np.union1d(hopeful, deepest).astype(np.int64)
+        deepest = np.flatnonzero(self.depths == self.depths.max())
+        hopeful = self._first(np.arange(len(self))) if len(self) < _MOST else deepest[:0]
+        return np.union1d(hopeful, self._first(deepest))
+
+    def _first(self, branches: Ints) -> Ints:
+        """Half a batch of some branches: those of the least bound, then the deepest."""
+        if len(branches) > _BATCH:  # no need to sort what is far from the least
+            bounds = self.bounds[branches, 0]
+            branches = branches[bounds <= np.partition(bounds, _BATCH)[_BATCH]]
+        rank = np.lexsort([-self.depths[branches], *self.bounds[branches].T[::-1]])
+        return branches[rank[: _BATCH // 2]]
 
     def _split(self, chosen: Ints) -> None:
         """Decide one more column of some branches, at each of its levels."""
@@ -88,6 +102,7 @@ class Branches:
         children, deeper = nodes[parents], depths[parents] + 1
         levels = np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)
         children[np.arange(len(children)), columns[parents]] = levels
+        self.looks += len(children)
         decided = deeper == len(self.columns)
         if decided.any():
             self.best.take(self.lattice.look(children[decided]))

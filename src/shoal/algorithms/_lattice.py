@@ -15,6 +15,7 @@ import numpy as np
 from shoal.algorithms._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
 from shoal.algorithms._walk import Shorts, Sums, Test, Walk
 from shoal.algorithms.base import Ints, Problem
+from shoal.errors import PolicyError
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Proof
@@ -23,6 +24,8 @@ from shoal.utility.base import Floats, Outcome
 
 _BLOCK = 1 << 16
 """Nodes that are listed at once."""
+_MOST = 10_000_000
+"""Nodes of the largest lattice that is walked."""
 _TASKS = 8
 """Parts of the work per core, so that the last one to finish is short."""
 _WORTH_THREADS = 1 << 22
@@ -76,6 +79,24 @@ class Lattice:
         tuples = self.problem.frequencies.tuples
         values = [len(np.unique(tuples[:, place])) for place in range(tuples.shape[1])]
         return np.argsort(values, kind="stable").astype(np.int64)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether every node above one that complies complies too."""
+        problem = self.problem
+        plain = all(column.levels.nested and column.limits is None for column in problem.columns)
+        if all(model.absorbing for model in problem.models):
+            return plain
+        return plain and not problem.max_suppressed and all(model.monotone for model in problem.models)
+
+    def require_walkable(self) -> None:
+        """Refuse a lattice that is too large to be walked."""
+        if len(self) > _MOST:
+            raise PolicyError(
+                f"the lattice has {len(self):,} nodes, more than the {_MOST:,} that are walked",
+                where="algorithm",
+                hint="use heuristic, which always ends, or optimal, which rules most nodes out",
+            )
 
     def nodes(self, start: int = 0, stop: int | None = None) -> Shorts:
         """Return nodes by number; neighbours in number are near each other in the walk."""

@@ -8,13 +8,10 @@ from typing import ClassVar
 from shoal.algorithms._best import Best
 from shoal.algorithms._lattice import Lattice, Looked
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.errors import PolicyError
 from shoal.recodings.full_domain import FullDomain
 
 _BLOCK = 1 << 14
 """Nodes that are looked at together."""
-_MOST = 10_000_000
-"""Nodes of the largest lattice that is walked."""
 
 
 class Exhaustive(Algorithm):
@@ -54,11 +51,6 @@ class Exhaustive(Algorithm):
 
 def walked(lattice: Lattice) -> Iterator[Looked]:
     """Yield all nodes of a lattice, block after block."""
-    if len(lattice) > _MOST:
-        raise PolicyError(
-            f"the lattice has {len(lattice):,} nodes, more than the {_MOST:,} that are walked",
-            where="algorithm",
-            hint="use the algorithm heuristic, or optimal, which rules most nodes out",
-        )
+    lattice.require_walkable()
     for start in range(0, len(lattice), _BLOCK):
         yield lattice.look(lattice.nodes(start, start + _BLOCK))

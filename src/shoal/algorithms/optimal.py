@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from shoal.algorithms._best import Best
@@ -36,7 +35,7 @@ class Optimal(Algorithm):
     >>> import shoal
     >>> table, policy = shoal.datasets.load("hospital")
     >>> print(shoal.anonymize(table, policy.replace(algorithm=Optimal())).recoding.proof)
-    loss ...: proven; looked at ... of 72 nodes
+    loss 0.2177, no node can go below 0.2177 (gap 0.0000): proven; looked at 180 of 270 nodes
     """
 
     needs_hierarchies: ClassVar[bool] = True
@@ -47,13 +46,5 @@ class Optimal(Algorithm):
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
         branches = Branches(lattice, best)
-        best.run(_told(branches))
+        best.run(branches.followed())
         return best.recoding(lattice, branches.loss_bound, branches.notes)
-
-
-def _told(branches: Branches) -> Iterator[None]:
-    """Follow the branches and tell how far it is."""
-    total = len(branches.lattice)
-    for _ in branches.follow():
-        branches.problem.progress(f"searching the lattice{branches.best}", total - branches.open_nodes, total)
-        yield

@@ -1,0 +1,72 @@
+"""Heuristic: the best full-domain recoding that can be found in some time, and how far from the best it may be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from shoal.algorithms._best import Best
+from shoal.algorithms._branch import Branches
+from shoal.algorithms._lattice import Lattice
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.recodings.full_domain import FullDomain
+
+
+class Heuristic(Algorithm):
+    """Find the best full-domain recoding that some time allows, and say how far from the best it may be.
+
+    The search of ``optimal``, ended after a number of nodes or of seconds: for lattices that are too large to be
+    searched to the end. Branches of the least bound and the deepest ones are followed side by side: the first raise the
+    bound, the others find nodes. The answer's proof holds the bound and the gap; a gap of 0 means that the search
+    came to its end in time.
+
+    Which node it finds within so many ``looks`` is always the same; within so many ``seconds`` it depends on the
+    machine. The first limit that is reached counts.
+
+    Why it is safe: a node is taken only after every model was checked on every class that stays.
+
+    Cost: as much as is allowed.
+
+    References
+    ----------
+    Land, A. H. and Doig, A. G. (1960). An automatic method of solving discrete programming problems. Econometrica 28.
+    Prasser, F. et al. (2016). Lightning: utility-driven anonymization of high-dimensional data. TDP 9(2).
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table, policy = shoal.datasets.load("hospital")
+    >>> shoal.anonymize(table, policy.replace(algorithm=Heuristic(looks=50))).recoding.proof.gap
+    0.0
+    """
+
+    needs_hierarchies: ClassVar[bool] = True
+
+    looks: Annotated[int, Field(ge=1, strict=True)] = 100_000
+    """The most nodes and branches that are counted."""
+    seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 60.0
+    """The most time that is taken."""
+
+    def search(self, problem: Problem) -> FullDomain:
+        """Follow the branches as long as it is allowed; it ends no sooner than with a first node."""
+        if not problem.attainable:
+            raise problem.infeasible()
+        lattice, best = Lattice(problem), Best(problem)
+        branches = Branches(lattice, best)
+        best.run(self._limited(branches))
+        return best.recoding(lattice, branches.loss_bound, branches.notes)
+
+    def _limited(self, branches: Branches) -> Iterator[None]:
+        deadline = time.monotonic() + self.seconds
+        for _ in branches.followed():
+            if branches.best.node is not None and len(branches):
+                if branches.looks >= self.looks:
+                    branches.best.stopped = f"after {self.looks:,} looks"
+                    return
+                if time.monotonic() > deadline:
+                    branches.best.stopped = f"after {self.seconds:g} seconds"
+                    return
+            yield
