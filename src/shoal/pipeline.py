@@ -17,7 +17,12 @@ from shoal.relaxations import explained
 from shoal.release import Release, attained_by, disagreements
 from shoal.tables.apply import apply
 from shoal.tables.check import check
-from shoal.tables.source import open_table
+from shoal.tables.source import Source, open_table
+
+
+def _loss_of(source: Source, policy: Policy) -> float:
+    """Return what a policy would lose, or raise why it cannot be met."""
+    return decide(source.frame, policy.replace(algorithm=policy.algorithm.trial())).loss
 
 
 def anonymize(
@@ -61,7 +66,7 @@ def anonymize(
         decision = decide(source.frame, policy, progress)
     except Infeasible as error:
         known = ceilings(source.frame, policy)
-        raise explained(error, policy, lambda other: decide(source.frame, other).loss, known) from None
+        raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
     applied = apply(source.frame, policy, decision.encoded, decision.publication)
     published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)

@@ -139,7 +139,6 @@ class Lattice:
         done
             Called with the number of nodes that are done.
         """
-        self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
         order = self._raising_order(nodes)
         rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
         placed = np.ascontiguousarray(nodes[rank][:, order], dtype=np.int16)
@@ -201,6 +200,7 @@ class Lattice:
 
     @cached_property
     def _walk(self) -> Walk:
+        self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
         frequencies = self.problem.frequencies
         labels = Labels.of(self.problem.columns, frequencies.tuples, frequencies.counts)
         return Walk(Packing.of(self.problem), labels, want_apart=True)

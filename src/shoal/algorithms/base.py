@@ -95,6 +95,10 @@ class Algorithm(Entry):
     needs_hierarchies: ClassVar[bool] = False
     """Whether columns without a hierarchy can only be published as they are."""
 
+    def trial(self) -> Algorithm:
+        """Return the algorithm that soonest tells what this one attains: used to try out other policies."""
+        return self
+
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
         """Return a recoding under which every model holds, or raise :class:`~shoal.errors.Infeasible`."""

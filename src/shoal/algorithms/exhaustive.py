@@ -8,6 +8,7 @@ from typing import ClassVar
 from shoal.algorithms._best import Best
 from shoal.algorithms._lattice import Lattice, Looked
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.optimal import Optimal
 from shoal.recodings.full_domain import FullDomain
 
 _BLOCK = 1 << 14
@@ -39,6 +40,10 @@ class Exhaustive(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+
+    def trial(self) -> Optimal:
+        """Optimal finds the same node sooner."""
+        return Optimal()
 
     def search(self, problem: Problem) -> FullDomain:
         """Walk the lattice and keep the best node that suppresses few enough records."""

@@ -122,7 +122,7 @@ def anonymize(
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files)
+        show.summary(release.audit, files, release.recoding.proof)
 
 
 @app.command()
@@ -305,4 +305,4 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files)
+        show.summary(release.audit, files, release.recoding.proof)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.base import Progress
     from shoal.auditing import Audit
     from shoal.hierarchies._nodes import Node, Row
+    from shoal.recodings.base import Proof
 
 
 def as_json(data: Any) -> None:
@@ -63,8 +64,8 @@ def _cell(value: Any) -> str:
     return text.replace("[", "\\[")
 
 
-def summary(audit: Audit, files: dict[str, Path]) -> None:
-    """Print what a person wants to know of a release."""
+def summary(audit: Audit, files: dict[str, Path], proof: Proof | None = None) -> None:
+    """Print what a person wants to know of a release, and how near the best the search knows it to be."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -87,6 +88,10 @@ def summary(audit: Audit, files: dict[str, Path]) -> None:
             f"on average {before['mean']:.1%} before, {after['mean']:.1%} after"
         )
         console.print(f"  records that stood alone: {before['unique']:.1%} before, {after['unique']:.1%} after")
+    if proof is not None:
+        console.print(f"  search: {proof}", markup=False)
+        for note in proof.notes:
+            console.print(f"          {note}", markup=False)
     for name, path in files.items():
         console.print(f"  {name + ':':<10}{path}", markup=False)
 

@@ -219,7 +219,8 @@ class Levels:
         position[order] = np.arange(len(domain), dtype=np.int32)
         with_missing = missing in ("own-value", "wildcard")
         blank = STAR if missing == "wildcard" else None
-        built = cls._assemble(domain.take(order), _reorder(steps, order), position, with_missing, blank)
+        lasting = replace(domain.take(order), profiles=None)  # built already: let go of the records behind them
+        built = cls._assemble(lasting, _reorder(steps, order), position, with_missing, blank)
         return replace(built, nested=nested)
 
     @classmethod

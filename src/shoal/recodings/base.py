@@ -118,6 +118,7 @@ class Proof:
     def to_dict(self) -> dict[str, Any]:
         """Return the proof as plain data."""
         data: dict[str, Any] = {
+            "text": str(self),
             "loss": self.loss,
             "bound": self.bound,
             "gap": 0.0 if self.proven else self.gap,

@@ -288,6 +288,19 @@ def _untouched(name: str, role: str, treatment: str) -> dict[str, str]:
     return {"name": name, "role": role, "treatment": treatment, **numbers}
 
 
+def _without_proof(recoding: Any) -> Any:
+    if not isinstance(recoding, Mapping):
+        return recoding
+    return {key: value for key, value in recoding.items() if key != "proof"}
+
+
+def _proof(recoding: Any) -> str | None:
+    proof = recoding.get("proof") if isinstance(recoding, Mapping) else None
+    if not isinstance(proof, Mapping):
+        return None
+    return "; ".join([str(proof.get("text", "")), *map(str, proof.get("notes", ()))])
+
+
 def _manifest(manifest: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     told = manifest.get("policy_hash")
     facts = [
@@ -295,7 +308,8 @@ def _manifest(manifest: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
         ("Policy hash", told),
         ("Records", number(manifest.get("records")) if "records" in manifest else None),
         ("Seed", manifest.get("seed")),
-        ("Recoding", _phrase(manifest.get("recoding"))),
+        ("Recoding", _phrase(_without_proof(manifest.get("recoding")))),
+        ("How near the best", _proof(manifest.get("recoding"))),
     ]
     return {
         "facts": [(title, str(value)) for title, value in facts if value not in (None, "")],

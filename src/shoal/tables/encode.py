@@ -20,6 +20,7 @@ from shoal.tables.columns import codes_of, column_domain, domain_of, plain
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,12 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     sensitive = []
     for name, role in policy.sensitive.items():
         values = plain(frame[name])
-        numbers = codes_of(values, domain := domain_of(values))
+        held = codes_of(values, domain := domain_of(values))
         if role.missing == "wildcard":
-            numbers = np.where(numbers == len(domain), -1, numbers)
+            held = np.where(held == len(domain), -1, held)
         if role.missing == "suppress":
             barred |= values.is_null().to_numpy()
-        sensitive.append(numbers)
+        sensitive.append(held)
     subjects = None
     if policy.subject is not None:
         people = plain(frame[policy.subject])
@@ -100,8 +101,8 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     return _counted(tuple(columns), codes, sensitive, places, subjects, barred)
 
 
-def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Ints]:
-    """Return a quasi-identifier with its levels, and the code of each record."""
+def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Codes]:
+    """Return a quasi-identifier with its levels, and the code of each record, in as few bytes as it takes."""
     spec, values = policy.quasi_identifiers[name], plain(frame[name])
     domain = column_domain(frame, name, policy)
     blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
@@ -111,7 +112,7 @@ def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Colum
     height = levels.height if limits is None else int(limits.max(initial=0))
     form = form_of(spec, policy.publish, levels)
     column = Column(name, levels, form, spec.weight, height if spec.hierarchy else 0, limits)
-    return column, position[codes_of(values, domain)].astype(np.int64)
+    return column, position.astype(np.min_scalar_type(levels.size))[codes_of(values, domain)]
 
 
 def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
@@ -130,14 +131,14 @@ def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
 
 def _counted(
     columns: tuple[Column, ...],
-    codes: list[Ints],
+    codes: list[Codes],
     sensitive: list[Ints],
     places: dict[str, int],
     subjects: Ints | None,
     barred: Bools,
 ) -> Encoded:
     sizes = [2, *(column.levels.size for column in columns)]
-    tuple_of_record, tuple_rows = group([barred.astype(np.int64), *codes], sizes)
+    tuple_of_record, tuple_rows = group([barred.astype(np.int8), *codes], sizes)
     extra = [*sensitive, *([] if subjects is None else [subjects])]
     cell_of_record, cell_rows = group(
         [tuple_of_record, *(values + 1 for values in extra)],
