@@ -8,10 +8,20 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalog import lazy_family
 
 if TYPE_CHECKING:
+    from shoal.algorithms.bottom_up import BottomUp
     from shoal.algorithms.exhaustive import Exhaustive
     from shoal.algorithms.mondrian import Mondrian
     from shoal.algorithms.single_dimensional import SingleDimensional
+    from shoal.algorithms.top_down_specialization import TopDownSpecialization
 
-__all__ = ["Algorithm", "Exhaustive", "Mondrian", "Problem", "SingleDimensional"]
+__all__ = [
+    "Algorithm",
+    "BottomUp",
+    "Exhaustive",
+    "Mondrian",
+    "Problem",
+    "SingleDimensional",
+    "TopDownSpecialization",
+]
 
 __getattr__ = lazy_family("algorithms")
