@@ -16,7 +16,14 @@ from shoal.policy import Policy
 NODES = {"*": {"Secondary": ["9th", "10th", "11th"], "Higher": {"First": ["BA", "BSc"], "Second": ["MA", "PhD"]}}}
 UNDER = {"Secondary": {"9th", "10th", "11th"}, "Higher": {"BA", "BSc", "MA", "PhD"}, "First": {"BA", "BSc"}}
 LABELS = {**{v: {v} for v in ("9th", "10th", "11th", "BA", "BSc", "MA", "PhD")}, **UNDER, "Second": {"MA", "PhD"}}
-ALGORITHMS: list[Any] = ["exhaustive", "mondrian", {"name": "mondrian", "cuts": "relaxed"}, "single-dimensional"]
+ALGORITHMS: list[Any] = [
+    "exhaustive",
+    "mondrian",
+    {"name": "mondrian", "cuts": "relaxed"},
+    "single-dimensional",
+    "top-down-specialization",
+    "bottom-up",
+]
 
 
 def policy(algorithm: Any, boundaries: list[str], share: float = 0.5, publish: str = "labels", k: int = 3) -> Policy:

@@ -53,7 +53,16 @@ def is_true(text: str | None, value: int | None) -> bool:
     ),
     st.sampled_from(SPECS),
     st.sampled_from(["labels", "ranges", "sets"]),
-    st.sampled_from(["mondrian", {"name": "mondrian", "cuts": "relaxed"}, "single-dimensional", "exhaustive"]),
+    st.sampled_from(
+        [
+            "mondrian",
+            {"name": "mondrian", "cuts": "relaxed"},
+            "single-dimensional",
+            "exhaustive",
+            "top-down-specialization",
+            "bottom-up",
+        ]
+    ),
     st.sampled_from(["own-value", "wildcard"]),
     st.integers(2, 4),
 )

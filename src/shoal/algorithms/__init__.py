@@ -8,6 +8,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalog import lazy_family
 
 if TYPE_CHECKING:
+    from shoal.algorithms.bottom_up import BottomUp
     from shoal.algorithms.datafly import Datafly
     from shoal.algorithms.exhaustive import Exhaustive
     from shoal.algorithms.heuristic import Heuristic
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from shoal.algorithms.optimal import Optimal
     from shoal.algorithms.samarati import Samarati
     from shoal.algorithms.single_dimensional import SingleDimensional
+    from shoal.algorithms.top_down_specialization import TopDownSpecialization
 
 __all__ = [
     "Algorithm",
+    "BottomUp",
     "Datafly",
     "Exhaustive",
     "Heuristic",
@@ -28,6 +31,7 @@ __all__ = [
     "Problem",
     "Samarati",
     "SingleDimensional",
+    "TopDownSpecialization",
 ]
 
 __getattr__ = lazy_family("algorithms")
