@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from benchmarks.results import SHARED
 from shoal import datasets
 from shoal.policy import Policy
 from shoal.tables.encode import encode
@@ -71,3 +72,33 @@ def hierarchies_as_columns(table: pl.DataFrame, policy: Policy) -> dict[str, dic
         }
         for column in encode(table, policy).columns
     }
+
+
+ARX = SHARED / "arx-adult"
+"""Adult as ARX ships it, with its hierarchies and known optima; not part of the project."""
+
+
+def arx_adult() -> pl.DataFrame:
+    """Return ARX's Adult: 30,162 records, nine columns."""
+    return pl.read_csv(ARX / "adult.csv", separator=";", infer_schema_length=None)
+
+
+def arx_million() -> pl.DataFrame:
+    """Return ARX's Adult 33 times, each age moved by up to three years."""
+    table = pl.concat([arx_adult()] * 33, rechunk=True)
+    moved = table["age"].to_numpy() + np.random.default_rng(0).integers(-3, 4, table.height)
+    return table.with_columns(age=pl.Series(np.clip(moved, 1, 99)))
+
+
+def arx_policy(limit: float, algorithm: str = "optimal", k: int = 5) -> Policy:
+    """Return a policy with ARX's nine quasi-identifiers; losses are measured against its hierarchies."""
+    names = arx_adult().columns
+    files = {name: str(ARX / f"adult_hierarchy_{name}.csv") for name in names}
+    return Policy(
+        quasi_identifiers={
+            name: {"hierarchy": "tree", "file": file, "domain": "hierarchy"} for name, file in files.items()
+        },
+        models=[{"name": "k-anonymity", "k": k}],
+        algorithm={"name": algorithm},
+        max_suppressed=limit,
+    )

@@ -1,7 +1,7 @@
-"""The process that mondrian_million measures.
+"""The process that mondrian_million and full_domain measure.
 
 ``warm`` is a later call in a process, ``cold`` a first call and its memory, ``keep`` the same when every other column
-of the table is published too.
+of the table is published too; ``lattice`` is counting and searching for a full-domain recoding, and their memory.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ import polars as pl
 import shoal
 from benchmarks import data, stages
 from shoal.policy import Policy
+from shoal.tables.encode import encode
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def main(mode: str, records: int) -> None:
     """Print the figures of one mode as JSON."""
+    if mode == "lattice":
+        print(json.dumps(_lattice()))
+        return
     table, policy = data.million_adult(records), data.eight_column_policy()
     if mode == "keep":
         policy = policy.replace(others="keep")
@@ -63,6 +67,32 @@ def _cold(table: pl.DataFrame, policy: Policy) -> dict[str, object]:
         "peak": highest,
         "table": table.estimated_size() / 1e6,
         "records": release.audit.published,
+        "how": how,
+    }
+
+
+def _lattice() -> dict[str, object]:
+    policies = [data.arx_policy(limit) for limit in (0.0, 0.05, 1.0)]
+    small = encode(data.arx_adult(), policies[1])
+    policies[1].algorithm.search(small.problem(policies[1]))  # warms up
+    table = data.arx_million()
+    before, peak, how = _memory()
+    started = time.perf_counter()
+    encoded = encode(table, policies[1])
+    counting = time.perf_counter() - started
+    searches = []
+    for policy in policies:
+        started = time.perf_counter()
+        policy.algorithm.search(encoded.problem(policy))
+        searches.append(time.perf_counter() - started)
+    above = peak() - before
+    return {
+        "records": table.height,
+        "tuples": len(encoded.frequencies.tuples),
+        "counting": counting,
+        "searches": searches,
+        "above": above,
+        "table": table.estimated_size() / 1e6,
         "how": how,
     }
 
