@@ -1,0 +1,206 @@
+"""Units: the records that local recoding puts into classes, and what boxes around them cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.base import Ints, Problem
+from shoal.frequencies import Classes
+from shoal.kernels.widths import LABEL, RANGE, SET, TABLE, Costs
+from shoal.recodings.base import Column
+from shoal.recodings.local import Local
+
+Codes = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+_FEW = 256
+"""Codes of a column up to which the cost of every pair is looked up."""
+_WORDS = 4
+"""The most words of a set's bits; codes of larger columns share bits, which only misleads the search a little."""
+BEYOND = 1e3
+"""Added to the cost of a box that is above a boundary."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """The records to be put into classes.
+
+    Where models only count records, a unit may be several records of one tuple; else it is a single record (a single
+    person's records of one cell, where persons are counted).
+
+    Attributes
+    ----------
+    codes, bits
+        ``codes[unit, column]``, and for columns that show sets the bits of the codes.
+    weights
+        How much of a class's least size a unit is.
+    tuples, cells
+        The tuple of each unit, and its cell where units are parts of cells.
+    records
+        Its records.
+    """
+
+    problem: Problem
+    codes: Codes
+    bits: Words
+    weights: Ints
+    records: Ints
+    tuples: Ints
+    cells: Ints | None
+
+    @classmethod
+    def of(cls, problem: Problem, costs: Costs) -> Units:
+        """Cut the frequencies into units."""
+        frequencies, least = problem.frequencies, max(problem.least_records, 1)
+        counts_only = frequencies.subjects is None and not any(model.sensitive_columns for model in problem.models)
+        if counts_only:
+            runs, rest = np.divmod(frequencies.counts, least)
+            number = runs + rest
+            tuples = np.repeat(np.arange(len(number)), number)
+            place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
+            weights = np.where(place < runs[tuples], least, 1)
+            records, cells = weights, None
+        elif frequencies.subjects is None:
+            cells = np.repeat(np.arange(len(frequencies.cell_counts)), frequencies.cell_counts)
+            tuples = frequencies.cell_tuples[cells]
+            weights = records = np.ones(len(cells), np.int64)
+        else:
+            cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
+            weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
+        codes = np.ascontiguousarray(frequencies.tuples[tuples], dtype=np.int32)
+        return cls(problem, codes, _bits(codes, costs), weights, records, tuples, cells)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether the models look at nothing but the sizes of classes."""
+        return self.cells is None
+
+    def classes(self, members: Ints) -> Classes:
+        """Return the classes that the units make; -1 is in none."""
+        count = int(members.max(initial=-1)) + 1
+        if self.cells is None:
+            counted = np.bincount(members[members >= 0], self.records[members >= 0], minlength=count).astype(np.int64)
+            return Classes(count, members, self._some_cell, self.records, self.problem.frequencies, counted)
+        return Classes(count, members, self.cells, self.records, self.problem.frequencies)
+
+    @property
+    def _some_cell(self) -> Ints:
+        first = np.searchsorted(self.problem.frequencies.cell_tuples, np.arange(len(self.problem.frequencies.tuples)))
+        return first.astype(np.int64)[self.tuples]
+
+    def recoding(self, members: Ints) -> Local:
+        """Return the classes as a recoding: which records of each cell are in which class."""
+        frequencies = self.problem.frequencies
+        if self.cells is not None:
+            cells, weights = self.cells, self.records
+            return _pieces(members, cells, weights)
+        # the units of a tuple share its cells: lay both side by side and cut where either ends
+        order = np.argsort(self.tuples, kind="stable")
+        unit_ends, cell_ends = np.cumsum(self.records[order]), np.cumsum(frequencies.cell_counts)
+        ends = np.union1d(unit_ends, cell_ends)
+        unit = order[np.searchsorted(unit_ends, ends)]
+        return _pieces(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
+
+
+def _pieces(members: Ints, cells: Ints, weights: Ints) -> Local:
+    """Put the pieces in the order of their cells; those of one cell and class are one piece."""
+    count = int(members.max(initial=-1)) + 2
+    keys, place = np.unique(cells * count + members + 1, return_inverse=True)
+    added = np.bincount(place, weights, minlength=len(keys)).astype(np.int64)
+    return Local(keys % count - 1, keys // count, added)
+
+
+def _bits(codes: Codes, costs: Costs) -> Words:
+    result = np.zeros((len(codes), max(int(costs.words[-1]), 1)), np.uint64)
+    for column in np.flatnonzero(costs.forms == SET).tolist():
+        room = 64 * int(costs.words[column + 1] - costs.words[column])
+        place = codes[:, column].astype(np.int64) % room
+        result[np.arange(len(codes)), costs.words[column] + place // 64] |= np.uint64(1) << (place % 64).astype(
+            np.uint64
+        )
+    return result
+
+
+def costs_of(columns: tuple[Column, ...]) -> Costs:
+    """Lay out what boxes cost in each column, weighted."""
+    forms, starts, label_starts, single_starts = [], [0], [0], [0]
+    numbers, labels, singles, words, wild = [], [], [], [0], []
+    for column in columns:
+        levels, weight = column.levels, column.weight
+        form = _form(column)
+        forms.append(form)
+        numbers.append(_numbers(column, form) * weight)
+        labels.append(levels.codes.ravel() if form == LABEL else np.zeros(0, np.int32))
+        singles.append(levels.penalties[0] * weight)
+        starts.append(starts[-1] + len(numbers[-1]))
+        label_starts.append(label_starts[-1] + len(labels[-1]))
+        single_starts.append(single_starts[-1] + levels.size)
+        words.append(words[-1] + (min(-(-levels.size // 64), _WORDS) if form == SET else 0))
+        starred = form == SET and levels.size > 0 and levels.penalties[0, -1] > 0.0
+        wild.append((levels.size - 1) % (64 * (words[-1] - words[-2])) if starred else -1)
+    return Costs(
+        np.array(forms, np.int64),
+        np.array([column.levels.size for column in columns], np.int64),
+        np.array(starts[:-1], np.int64),
+        np.concatenate(numbers),
+        np.array(label_starts[:-1], np.int64),
+        np.concatenate(labels).astype(np.int32),
+        np.array([column.levels.height for column in columns], np.int64),
+        np.array(single_starts[:-1], np.int64),
+        np.concatenate(singles),
+        np.array([column.weight for column in columns], np.float64),
+        np.array(words, np.int64),
+        np.array(wild, np.int64),
+    )
+
+
+def _form(column: Column) -> int:
+    if column.form == "sets":
+        return SET
+    if column.levels.size <= _FEW:
+        return TABLE
+    return RANGE if column.form == "ranges" else LABEL
+
+
+def _numbers(column: Column, form: int) -> Floats:
+    levels = column.levels
+    if form == TABLE:
+        return _table(column).ravel()
+    if form == RANGE:
+        return _points(column)
+    return levels.penalties.ravel() if form == LABEL else np.zeros(0)
+
+
+def _points(column: Column) -> Floats:
+    """Each value as a share of the column's range; not a number for the missing one."""
+    domain = column.levels.domain
+    points = np.full(column.levels.size, np.nan)
+    points[: len(domain)] = domain.values.astype(np.float64) / (domain.span or 1.0)
+    return points
+
+
+def _table(column: Column) -> Floats:
+    """``[least, greatest]``: the penalty of all between two codes."""
+    levels = column.levels
+    low, high = np.meshgrid(np.arange(levels.size), np.arange(levels.size), indexing="ij")
+    level = np.full(low.shape, levels.height, np.int64)
+    for candidate in range(levels.height - 1, -1, -1):
+        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    if column.form == "ranges":
+        points = _points(column)
+        spread = points[high] - points[low]
+        result = np.where(np.isnan(spread), 1.0, spread)
+        np.fill_diagonal(result, levels.penalties[0])
+    else:
+        result = levels.penalties[level, low]
+    if column.limits is not None:
+        limits = np.minimum.accumulate(np.where(high >= low, column.limits[high], levels.height), axis=1)
+        result = result + BEYOND * (level > limits) * (high >= low)
+    return result
