@@ -67,8 +67,13 @@ class Lattice:
         """The level of each column that stands for "not decided": all records look alike, and nothing is lost."""
         return np.array([column.levels.height + 1 for column in self.problem.columns], np.int16)
 
-    def __len__(self) -> int:
+    @cached_property
+    def size(self) -> int:
+        """How many nodes there are: a number that ``len`` cannot tell beyond 2**63."""
         return prod(height + 1 for height in self.heights)
+
+    def __len__(self) -> int:
+        return self.size
 
     @cached_property
     def order(self) -> Ints:
@@ -79,7 +84,7 @@ class Lattice:
 
     def nodes(self, start: int = 0, stop: int | None = None) -> Shorts:
         """Return nodes by number; neighbours in number are near each other in the walk."""
-        numbers = np.arange(start, len(self) if stop is None else min(stop, len(self)), dtype=np.int64)
+        numbers = np.arange(start, self.size if stop is None else min(stop, self.size), dtype=np.int64)
         result = np.empty((len(numbers), len(self.heights)), np.int16)
         for column in self.order[::-1]:
             numbers, result[:, column] = np.divmod(numbers, self.heights[column] + 1)
@@ -87,7 +92,7 @@ class Lattice:
 
     def at_height(self, height: int) -> Iterator[Shorts]:
         """Yield the nodes whose levels add up to a height, in blocks."""
-        for start in range(0, len(self), _BLOCK):
+        for start in range(0, self.size, _BLOCK):
             block = self.nodes(start, start + _BLOCK)
             chosen = block[block.sum(axis=1) == height]
             if len(chosen):
@@ -122,7 +127,7 @@ class Lattice:
         order = self._raising_order(nodes)
         rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
         placed = np.ascontiguousarray(nodes[rank][:, order], dtype=np.int16)
-        walk = self._without(tuple(np.flatnonzero((nodes == self.free).all(axis=0)).tolist())).placed(order)
+        walk = self._walk_for(nodes).placed(order)
         sums = Sums.empty(len(nodes), nodes.shape[1], len(walk.labels.costs))
         keep = test or self.problem.holds
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -167,6 +172,21 @@ class Lattice:
             [max(int((totals[begin:end] > 0).sum()), 1) for begin, end in pairwise(row[: int(free) + 2].tolist())]
             for row, free in zip(offsets, self.free, strict=True)
         ]
+
+    def _walk_for(self, nodes: Shorts) -> Walk:
+        """The walk that leaves out the columns that all nodes leave free.
+
+        A column with boundaries that only some nodes leave free is counted anew from the values: what one node shows
+        above a boundary is not above it where the column is free.
+        """
+        free = nodes == self.free
+        unused, mixed = free.all(axis=0), free.any(axis=0) & ~free.all(axis=0)
+        # in the order of the columns, so that sets of them that grow share what they are made from
+        walk = self._without(tuple(column for column in self.order.tolist() if unused[column]))
+        bounded = np.array([column.limits is not None for column in self.problem.columns], bool)
+        if not (mixed & bounded).any():
+            return walk
+        return replace(walk, labels=replace(walk.labels, nested=walk.labels.nested & ~(mixed & bounded)))
 
     def _without(self, places: tuple[int, ...]) -> Walk:
         """The walk that leaves some places out; it is made from the one that leaves out all of them but one."""

@@ -54,11 +54,11 @@ class Exhaustive(Algorithm):
 
 def walked(lattice: Lattice) -> Iterator[Looked]:
     """Yield all nodes of a lattice, block after block."""
-    if len(lattice) > _MOST:
+    if lattice.size > _MOST:
         raise PolicyError(
-            f"the lattice has {len(lattice):,} nodes, more than the {_MOST:,} that are walked",
+            f"the lattice has {lattice.size:,} nodes, more than the {_MOST:,} that are walked",
             where="algorithm",
             hint="use the algorithm heuristic, or optimal, which rules most nodes out",
         )
-    for start in range(0, len(lattice), _BLOCK):
+    for start in range(0, lattice.size, _BLOCK):
         yield lattice.look(lattice.nodes(start, start + _BLOCK))

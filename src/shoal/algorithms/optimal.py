@@ -53,7 +53,7 @@ class Optimal(Algorithm):
 
 def _told(branches: Branches) -> Iterator[None]:
     """Follow the branches and tell how far it is."""
-    total = len(branches.lattice)
+    total = branches.lattice.size
     for _ in branches.follow():
         branches.problem.progress(f"searching the lattice{branches.best}", total - branches.open_nodes, total)
         yield
