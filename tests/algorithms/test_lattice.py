@@ -81,8 +81,8 @@ class Plain:
             "smallest": min((self._persons(numbers) for numbers in members.values()), default=0),
             "suppressed": len(out),
             "apart": [self._apart(place, rows, out) for place in range(len(levels))],
-            **self._sums(levels, kept, sizes),
-            "whole": self._sums(levels, whole, list(everyone.values())),
+            **self._sums(levels, kept, sizes, len(self.all)),
+            "whole": self._sums(levels, whole, list(everyone.values()), len(rows)),
         }
 
     def _persons(self, numbers: list[int]) -> int:
@@ -105,14 +105,13 @@ class Plain:
         alike = Counter(rows[number][place] for number in out)
         return sum(log2(len(out) / alike[rows[number][place]]) for number in out)
 
-    def _sums(self, levels: tuple[int, ...], kept: list[int], sizes: list[int]) -> dict[str, Any]:
+    def _sums(self, levels: tuple[int, ...], kept: list[int], sizes: list[int], records: int) -> dict[str, Any]:
         sums: dict[str, Any] = {name: [0.0] * len(levels) for name in ("lost", "exact", "climbed", "blurred")}
         for place, level in enumerate(levels):
             for number in kept:
                 cost = self._cost(place, level, self.values[number][place])
                 for name, value in zip(("lost", "exact", "climbed", "blurred"), cost, strict=True):
                     sums[name][place] += value
-        records = len(self.records)
         weights = [spec.weight for spec in self.specs]
         penalties = [lost + records - len(kept) for lost in sums["lost"]]
         total = sum(weight * penalty for weight, penalty in zip(weights, penalties, strict=True))

@@ -37,14 +37,11 @@ class Looked:
     """``nodes[node, column]``: levels."""
     smallest: Ints
     """The persons of the smallest class, nothing suppressed: the k that the node attains."""
+    suppressed: Ints
+    """Records of classes that are not kept."""
     outcome: Outcome
-    """What becomes of the table at each node when the classes that are not kept are suppressed."""
-
-    @property
-    def suppressed(self) -> Ints:
-        """Records of classes that are not kept."""
-        result: Ints = self.outcome.suppressed
-        return result
+    """What becomes of the table at each node when the classes that are not kept are suppressed, and those that no
+    search sees."""
 
 
 @dataclass(frozen=True)
@@ -208,10 +205,10 @@ class Lattice:
         problem = self.problem
         kept = sums.kept[:, :, place]
         outcome = Outcome(
-            problem.frequencies.records,
+            problem.frequencies.records + problem.barred,
             tuple(column.name for column in problem.columns),
             problem.weights,
-            sums.suppressed,
+            sums.suppressed + problem.barred,
             sums.classes,
             sums.squares,
             kept[PENALTY],
@@ -227,6 +224,7 @@ class Lattice:
         everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
         whole = replace(
             outcome,
+            records=problem.frequencies.records,
             suppressed=np.zeros_like(sums.suppressed),
             classes=sums.all_classes,
             squares=sums.all_squares,
@@ -236,7 +234,7 @@ class Lattice:
             blurred=everyone[BLUR],
             apart=np.zeros_like(sums.apart),
         )
-        return Looked(nodes, sums.smallest, replace(outcome, whole=whole))
+        return Looked(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
 
     @cached_property
     def _everyone(self) -> Floats:
