@@ -67,7 +67,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         for levels, *values in zip(looked.nodes.tolist(), *columns.values(), strict=True):
             node = {"levels": {c.name: level for c, level in zip(problem.columns, levels, strict=True)}}
             rows.append({**node, **dict(zip(columns, values, strict=True)), "allowed": allowed})
-        progress("walking the lattice", len(rows), len(space))
+        progress("walking the lattice", len(rows), space.size)
     return sorted(rows, key=lambda row: tuple(row["levels"].values()))
 
 

@@ -41,9 +41,9 @@ class Best:
         self.stopped = ""
 
     def take(self, looked: Looked) -> Bools:
-        """Consider some nodes; return which of them suppress few enough records."""
+        """Consider some nodes; return which of them suppress few enough records, and not all."""
         self.looked += len(looked.nodes)
-        allowed = looked.suppressed <= self.problem.max_suppressed
+        allowed = looked.suppressed <= min(self.problem.max_suppressed, self.problem.frequencies.records - 1)
         if allowed.any():
             ranks = significant(self.problem.loss.ranks(looked.outcome)[allowed])
             nodes, losses = looked.nodes[allowed], np.asarray(self.problem.loss.totals(looked.outcome))[allowed]
@@ -75,7 +75,7 @@ class Best:
             raise no_node(self.problem)
         proven = self.loss if bound is None and not self.stopped else bound
         known = proven if proven is None or np.isfinite(proven) else None
-        return lattice.recoding(self.node, Proof(self.loss, known, len(lattice), self.looked, self.stopped, notes))
+        return lattice.recoding(self.node, Proof(self.loss, known, lattice.size, self.looked, self.stopped, notes))
 
 
 def significant(values: Floats, digits: int = 12) -> Floats:

@@ -54,9 +54,11 @@ class Branches:
         """A loss that no node goes below: that of the most hopeful branch, or of the best node."""
         if self.best.node is None:
             return None
-        hope = float(self.bounds[:, 0].min(initial=np.inf))
-        if not np.isfinite(hope):
-            return self.best.loss if not len(self) else None
+        if not len(self):
+            return self.best.loss
+        hope = float(self.bounds[:, 0].min())
+        if not np.isfinite(hope) or self.problem.loss.direction == "higher is better":
+            return None
         return min(self.best.loss, hope)
 
     @property
@@ -70,7 +72,9 @@ class Branches:
 
     def followed(self) -> Iterator[None]:
         """Split the most hopeful branches, a batch at a time, until none is left; tell how far it is."""
-        total = len(self.lattice)
+        total = self.lattice.size
+        self.best.take(self.lattice.look(np.array([self.lattice.heights], np.int16)))  # works if anything does
+        self.best.looked = 0  # it is looked at again in its branch
         while len(self):
             self._split(self._chosen())
             self._drop()
@@ -93,9 +97,11 @@ class Branches:
         return branches[rank[: _BATCH // 2]]
 
     def _split(self, chosen: Ints) -> None:
-        """Decide one more column of some branches, at each of its levels."""
+        """Decide one more column of some branches, at each of its levels.
+
+        They stay open until all that they split into is looked at: who is interrupted before has proven nothing.
+        """
         nodes, depths = self.nodes[chosen], self.depths[chosen]
-        self._keep(np.setdiff1d(np.arange(len(self)), chosen))
         columns = self.columns[depths]
         counts = np.array(self.lattice.heights)[columns] + 1
         parents = np.repeat(np.arange(len(nodes)), counts)
@@ -106,23 +112,22 @@ class Branches:
         decided = deeper == len(self.columns)
         if decided.any():
             self.best.take(self.lattice.look(children[decided]))
-        if not decided.all():
-            self._add(children[~decided], deeper[~decided])
+        # branches that leave the same columns free share a smaller table
+        added = [self._allowed(depth, children[deeper == depth]) for depth in np.unique(deeper[~decided]).tolist()]
+        rest = np.setdiff1d(np.arange(len(self)), chosen)
+        parts = [(self.nodes[rest], self.depths[rest], self.bounds[rest]), *added]
+        new = [np.concatenate(arrays) for arrays in zip(*([p for p in parts if len(p[0])] or parts[:1]), strict=True)]
+        self.nodes, self.depths, self.bounds = new
 
-    def _add(self, nodes: Shorts, depths: Ints) -> None:
-        for depth in np.unique(depths).tolist():  # branches that leave the same columns free share a smaller table
-            self._add_at(depth, nodes[depths == depth])
-
-    def _add_at(self, depth: int, nodes: Shorts) -> None:
+    def _allowed(self, depth: int, nodes: Shorts) -> tuple[Shorts, Ints, Floats]:
+        """Return those branches of a depth that suppress few enough records, with their bounds."""
         looked = self.lattice.look(nodes, self.problem.holds if self.absorbing else self._large_enough)
         outcome = looked.outcome.optimistic(self.problem.least_records)
         bounds = self.problem.loss.bounds(outcome)
         if bounds is None:
             self.bounded, bounds = False, np.full_like(self.problem.loss.ranks(outcome), -np.inf)
         allowed = looked.suppressed <= self.problem.max_suppressed
-        self.nodes = np.concatenate([self.nodes, nodes[allowed]])
-        self.depths = np.concatenate([self.depths, np.full(int(allowed.sum()), depth, np.int64)])
-        self.bounds = np.concatenate([self.bounds, bounds[allowed]]) if len(self.bounds) else bounds[allowed]
+        return nodes[allowed], np.full(int(allowed.sum()), depth, np.int64), bounds[allowed]
 
     def _large_enough(self, classes: Classes) -> Bools:
         """Which classes may comply: all that is sure where a class that complies may not once others join it."""

@@ -40,14 +40,11 @@ class Looked:
     """``nodes[node, column]``: levels."""
     smallest: Ints
     """The persons of the smallest class, nothing suppressed: the k that the node attains."""
+    suppressed: Ints
+    """Records of classes that are not kept."""
     outcome: Outcome
-    """What becomes of the table at each node when the classes that are not kept are suppressed."""
-
-    @property
-    def suppressed(self) -> Ints:
-        """Records of classes that are not kept."""
-        result: Ints = self.outcome.suppressed
-        return result
+    """What becomes of the table at each node when the classes that are not kept are suppressed, and those that no
+    search sees."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,13 @@ class Lattice:
         """The level of each column that stands for "not decided": all records look alike, and nothing is lost."""
         return np.array([column.levels.height + 1 for column in self.problem.columns], np.int16)
 
-    def __len__(self) -> int:
+    @cached_property
+    def size(self) -> int:
+        """How many nodes there are: a number that ``len`` cannot tell beyond 2**63."""
         return prod(height + 1 for height in self.heights)
+
+    def __len__(self) -> int:
+        return self.size
 
     @cached_property
     def order(self) -> Ints:
@@ -91,16 +93,16 @@ class Lattice:
 
     def require_walkable(self) -> None:
         """Refuse a lattice that is too large to be walked."""
-        if len(self) > _MOST:
+        if self.size > _MOST:
             raise PolicyError(
-                f"the lattice has {len(self):,} nodes, more than the {_MOST:,} that are walked",
+                f"the lattice has {self.size:,} nodes, more than the {_MOST:,} that are walked",
                 where="algorithm",
                 hint="use heuristic, which always ends, or optimal, which rules most nodes out",
             )
 
     def nodes(self, start: int = 0, stop: int | None = None) -> Shorts:
         """Return nodes by number; neighbours in number are near each other in the walk."""
-        numbers = np.arange(start, len(self) if stop is None else min(stop, len(self)), dtype=np.int64)
+        numbers = np.arange(start, self.size if stop is None else min(stop, self.size), dtype=np.int64)
         result = np.empty((len(numbers), len(self.heights)), np.int16)
         for column in self.order[::-1]:
             numbers, result[:, column] = np.divmod(numbers, self.heights[column] + 1)
@@ -108,7 +110,7 @@ class Lattice:
 
     def at_height(self, height: int) -> Iterator[Shorts]:
         """Yield the nodes whose levels add up to a height, in blocks."""
-        for start in range(0, len(self), _BLOCK):
+        for start in range(0, self.size, _BLOCK):
             block = self.nodes(start, start + _BLOCK)
             chosen = block[block.sum(axis=1) == height]
             if len(chosen):
@@ -142,7 +144,7 @@ class Lattice:
         order = self._raising_order(nodes)
         rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
         placed = np.ascontiguousarray(nodes[rank][:, order], dtype=np.int16)
-        walk = self._without(tuple(np.flatnonzero((nodes == self.free).all(axis=0)).tolist())).placed(order)
+        walk = self._walk_for(nodes).placed(order)
         sums = Sums.empty(len(nodes), nodes.shape[1], len(walk.labels.costs))
         keep = test or self.problem.holds
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -188,6 +190,21 @@ class Lattice:
             for row, free in zip(offsets, self.free, strict=True)
         ]
 
+    def _walk_for(self, nodes: Shorts) -> Walk:
+        """The walk that leaves out the columns that all nodes leave free.
+
+        A column with boundaries that only some nodes leave free is counted anew from the values: what one node shows
+        above a boundary is not above it where the column is free.
+        """
+        free = nodes == self.free
+        unused, mixed = free.all(axis=0), free.any(axis=0) & ~free.all(axis=0)
+        # in the order of the columns, so that sets of them that grow share what they are made from
+        walk = self._without(tuple(column for column in self.order.tolist() if unused[column]))
+        bounded = np.array([column.limits is not None for column in self.problem.columns], bool)
+        if not (mixed & bounded).any():
+            return walk
+        return replace(walk, labels=replace(walk.labels, nested=walk.labels.nested & ~(mixed & bounded)))
+
     def _without(self, places: tuple[int, ...]) -> Walk:
         """The walk that leaves some places out; it is made from the one that leaves out all of them but one."""
         if places not in self._walks:
@@ -209,10 +226,10 @@ class Lattice:
         problem = self.problem
         kept = sums.kept[:, :, place]
         outcome = Outcome(
-            problem.frequencies.records,
+            problem.frequencies.records + problem.barred,
             tuple(column.name for column in problem.columns),
             problem.weights,
-            sums.suppressed,
+            sums.suppressed + problem.barred,
             sums.classes,
             sums.squares,
             kept[PENALTY],
@@ -228,6 +245,7 @@ class Lattice:
         everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
         whole = replace(
             outcome,
+            records=problem.frequencies.records,
             suppressed=np.zeros_like(sums.suppressed),
             classes=sums.all_classes,
             squares=sums.all_squares,
@@ -237,7 +255,7 @@ class Lattice:
             blurred=everyone[BLUR],
             apart=np.zeros_like(sums.apart),
         )
-        return Looked(nodes, sums.smallest, replace(outcome, whole=whole))
+        return Looked(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
 
     @cached_property
     def _everyone(self) -> Floats:

@@ -23,6 +23,11 @@ Floats = npt.NDArray[np.float64]
 _WORD = 63
 """Bits of a word that keys use: a shift by a whole word means nothing."""
 
+Bits = tuple[np.int64, np.uint64, np.uint64]
+"""A place in the key: its word, its shift, and as many bits as it has."""
+MARK: Bits = (np.int64(0), np.uint64(0), np.uint64(1))
+"""The place of the mark of records that are shown above a boundary."""
+
 PENALTY, EXACT, CLIMB, BLUR = range(4)
 """What a record with a label adds to an outcome: the rows of ``Labels.costs``."""
 
@@ -175,10 +180,14 @@ class Packing:
         places = np.append(order, len(order))
         return replace(self, words=self.words[places], shifts=self.shifts[places], masks=self.masks[places])
 
+    def bits(self, place: int) -> Bits:
+        """Where a place is in the key; -1 is the kind of cells."""
+        return self.words[place], self.shifts[place], self.masks[place]
+
     @property
     def has_kinds(self) -> bool:
         """Whether a class may have several cells."""
-        return len(self.sensitive) > 1
+        return len(self.sensitive) > 1 or self.subjects is not None
 
     def kinds_of(self, keys: Keys) -> Ints:
         """Return the kind of each row."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms._packing import Keys, Labels, Packing, unpacked
+from shoal.algorithms._packing import MARK, Bits, Keys, Labels, Packing, unpacked
 from shoal.algorithms.base import Ints
 from shoal.frequencies import Classes
 
@@ -83,7 +83,7 @@ class Walk:
         keys, counts = self.packing.keys, self.packing.counts
         for place in places:
             fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
-            left = _merge(self.packing, place, keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
+            left = _merge(self.packing.bits(place), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
             keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
         return replace(self, packing=replace(self.packing, keys=keys, counts=counts))
 
@@ -100,7 +100,6 @@ class Walk:
             fits = test(classes) & shown
             part = sums.at(slice(start, stop))
             part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
-            part.all_classes[:] = np.diff(ends, prepend=0)
             kept = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
             sum_up(
                 nodes[start:stop],
@@ -123,6 +122,11 @@ class Walk:
                 part.apart,
             )
             part.kept[:] = kept
+            all_ends = ends
+            if packing.mark:  # with nobody suppressed, those above a boundary are in the class of those below it
+                _, records, _, all_ends = self._joined(MARK, class_keys, records, ends)
+                part.all_squares[:] = np.add.reduceat(records * records, np.append(0, all_ends[:-1]))
+            part.all_classes[:] = np.diff(all_ends, prepend=0)
 
     def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
         """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""
@@ -176,18 +180,21 @@ class Walk:
         """Join the cells of each class: its key, its records, the class of each cell, and where each node ends."""
         if not self.packing.has_kinds:
             return keys, counts, np.arange(len(counts)), ends
-        class_keys, records, members = np.empty_like(keys), np.empty_like(counts), np.empty(len(counts), np.int32)
-        class_ends, begin, classes = np.empty_like(ends), 0, 0
+        return self._joined(self.packing.bits(-1), keys, counts, ends)
+
+    def _joined(self, bits: Bits, keys: Keys, counts: Ints, ends: Ints) -> tuple[Keys, Ints, Ints, Ints]:
+        """Join the rows of each node that differ in nothing but some bits."""
+        joined_keys, joined, members = np.empty_like(keys), np.empty_like(counts), np.empty(len(counts), np.int32)
+        joined_ends, begin, left = np.empty_like(ends), 0, 0
         for node, end in enumerate(ends.tolist()):
-            classes = _merge(self.packing, -1, keys, counts, begin, end, class_keys, records, classes, members)
+            left = _merge(bits, keys, counts, begin, end, joined_keys, joined, left, members)
             begin = end
-            class_ends[node] = classes
-        return np.ascontiguousarray(class_keys[:, :classes]), records[:classes], members.astype(np.int64), class_ends
+            joined_ends[node] = left
+        return np.ascontiguousarray(joined_keys[:, :left]), joined[:left], members.astype(np.int64), joined_ends
 
 
 def _merge(
-    packing: Packing,
-    place: int,
+    bits: Bits,
     keys: Keys,
     counts: Ints,
     begin: int,
@@ -197,12 +204,11 @@ def _merge(
     start: int,
     members: npt.NDArray[np.int32],
 ) -> int:
-    """Leave a place (-1: the kind of cells) out of some rows, add up those that became equal, return where they end."""
+    """Leave some bits out of some rows, add up those that became equal, and return where they end."""
     from shoal.kernels.roll import raise_wide
 
-    one = np.zeros(int(packing.masks[place]) + 1, np.int32)
+    one = np.zeros(int(bits[2]) + 1, np.int32)
     slots = np.empty(_power_above(4 * (end - begin)), np.int32)
-    bits = packing.words[place], packing.shifts[place], packing.masks[place]
     none = np.zeros(len(one), bool), np.uint64(0)
     return int(
         raise_wide(keys, counts, begin, end, merged_keys, merged_counts, start, slots, *bits, one, *none, members)

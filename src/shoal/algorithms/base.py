@@ -40,6 +40,8 @@ class Problem:
     """How many records may be suppressed."""
     seed: int = 0
     progress: Progress = field(default=silent, repr=False)
+    barred: int = 0
+    """Records that are suppressed whatever a search does: it does not see them, but they are lost."""
 
     @property
     def least_records(self) -> int:

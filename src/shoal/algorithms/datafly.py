@@ -67,7 +67,7 @@ class Datafly(Algorithm):
         *before, last = self.rounds(lattice)
         looked = lattice.look(last.levels[None, :])
         loss = float(np.asarray(problem.loss.totals(looked.outcome))[0])
-        proof = Proof(loss, None, len(lattice), len(before) + 1)
+        proof = Proof(loss, None, lattice.size, len(before) + 1)
         recoding = lattice.recoding(last.levels, proof)
         return replace(recoding, suppressed=_complemented(problem, last, recoding.suppressed))
 

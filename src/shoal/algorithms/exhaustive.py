@@ -11,7 +11,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.optimal import Optimal
 from shoal.recodings.full_domain import FullDomain
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 12
 """Nodes that are looked at together."""
 
 
@@ -50,12 +50,19 @@ class Exhaustive(Algorithm):
         if not problem.attainable:
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
-        best.run(best.take(looked) for looked in walked(lattice))
+        best.run(_considered(lattice, best))
         return best.recoding(lattice)
+
+
+def _considered(lattice: Lattice, best: Best) -> Iterator[None]:
+    for looked in walked(lattice):
+        best.take(looked)
+        lattice.problem.progress(f"walking the lattice{best}", best.looked, lattice.size)
+        yield
 
 
 def walked(lattice: Lattice) -> Iterator[Looked]:
     """Yield all nodes of a lattice, block after block."""
     lattice.require_walkable()
-    for start in range(0, len(lattice), _BLOCK):
+    for start in range(0, lattice.size, _BLOCK):
         yield lattice.look(lattice.nodes(start, start + _BLOCK))

@@ -73,5 +73,5 @@ def _complies(lattice: Lattice, height: int, found: Best, best: Best) -> bool:
     for nodes in lattice.at_height(height):
         found.take(lattice.look(nodes))
     best.looked += found.looked if found is not best else 0
-    lattice.problem.progress(f"height {height}", best.looked, len(lattice))
+    lattice.problem.progress(f"height {height}", best.looked, lattice.size)
     return found.node is not before

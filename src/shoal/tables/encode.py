@@ -71,6 +71,7 @@ class Encoded:
             allowed,
             policy.seed,
             progress,
+            self.barred,
         )
 
 
