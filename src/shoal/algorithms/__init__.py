@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.optimal import Optimal
     from shoal.algorithms.samarati import Samarati
     from shoal.algorithms.single_dimensional import SingleDimensional
+    from shoal.algorithms.spanning_tree import SpanningTree
     from shoal.algorithms.top_down_specialization import TopDownSpecialization
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Problem",
     "Samarati",
     "SingleDimensional",
+    "SpanningTree",
     "TopDownSpecialization",
 ]
 
