@@ -84,6 +84,8 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
                     {"name": "top-down-specialization", "class_column": sensitive},
                     {"name": "bottom-up"},
                     {"name": "bottom-up", "class_column": sensitive},
+                    {"name": "spanning-tree"},
+                    {"name": "spanning-tree", "removal": "allowable", "joining": "penalty", "block": 4},
                 ]
             )
         ),

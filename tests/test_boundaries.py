@@ -23,6 +23,8 @@ ALGORITHMS: list[Any] = [
     "single-dimensional",
     "top-down-specialization",
     "bottom-up",
+    "spanning-tree",
+    {"name": "spanning-tree", "removal": "allowable", "block": 3},
 ]
 
 

@@ -26,6 +26,10 @@ ENTRIES = [(family, name) for family in catalog.FAMILIES for name in catalog.nam
 ALGORITHMS = [
     *(pytest.param(catalog.find("algorithms", name)(), id=name) for name in catalog.names("algorithms")),
     pytest.param(catalog.find("algorithms", "mondrian")(cuts="relaxed"), id="mondrian relaxed"),
+    pytest.param(
+        catalog.find("algorithms", "spanning-tree")(removal="allowable", joining="penalty", block=5),
+        id="spanning-tree allowable",
+    ),
 ]
 MODELS = {
     "k-anonymity": [{"k": 2}, {"k": 3}, {"k": 7}],

@@ -5,12 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
 import shoal
 from shoal import notation
+from shoal.algorithms._space import Space
+from shoal.algorithms.spanning_tree import Forest, SpanningTree, minimum_spanning_forest
+from shoal.kernels.spanning import hierarchical_distances
 from shoal.policy import Policy
+from shoal.tables.encode import Encoded, encode
 
 PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "ramana13.yaml").read_text())
 ORIGINAL = pl.DataFrame(PAPER["records"], schema=PAPER["columns"], orient="row")
@@ -75,3 +81,95 @@ def test_the_searches_lose_no_more_than_the_paper() -> None:
     }
     assert shoal.anonymize(ORIGINAL, POLICY).loss <= printed["global"]
     assert shoal.anonymize(ORIGINAL, POLICY.replace(algorithm="mondrian")).loss <= printed["local"]
+
+
+def encoded() -> Encoded:
+    return encode(ORIGINAL, POLICY)
+
+
+def record_of_tuple() -> npt.NDArray[np.int64]:
+    """Return the paper's number of the record of each tuple: all ten are different."""
+    return np.argsort(encoded().cell_of_record) + 1
+
+
+def distances() -> list[npt.NDArray[np.float64]]:
+    """Return the hierarchical distances of the ten records in each column."""
+    found, coded = encoded(), []
+    codes = found.frequencies.tuples[found.cell_of_record]  # one cell per tuple here
+    space = Space.of(found.columns)
+    for place in range(len(found.columns)):
+        inside = slice(space.offsets[place], space.offsets[place + 1])
+        rows = np.empty((10, inside.stop - inside.start))
+        for record in range(10):
+            hierarchical_distances(
+                int(space.forms[place]),
+                space.joins[inside],
+                space.points[inside],
+                space.limits[inside],
+                int(space.heights[place]),
+                1.0,
+                int(codes[record, place]),
+                rows[record],
+            )
+        coded.append(rows[:, codes[:, place]])
+    return coded
+
+
+def forest() -> Forest:
+    problem = encoded().problem(POLICY)
+    return minimum_spanning_forest(problem, Space.of(problem.columns), 40_000)
+
+
+def test_definitions_4_to_6_concept_hierarchical_distance_and_effort() -> None:
+    gender, age, zip_code = distances()
+    # a value's effort is half of a distance: both values climb to the same label
+    assert age[1, 3] / 2 == pytest.approx(2 / 3)  # 24 to [20-30], which it shares with 26
+    assert age[1, 9] / 2 == pytest.approx(1)  # 24 to the root
+    # r2 to (M, [20-40], 5352**), which it shares with r8
+    assert [gender[1, 7] / 2, age[1, 7] / 2, zip_code[1, 7] / 2] == pytest.approx([0, 1, 1])
+    assert sum(column[1, 7] for column in distances()) / 2 == pytest.approx(2)
+    assert sum(column[1, 2] for column in distances()) == pytest.approx(0.666, abs=1e-3)
+
+
+def test_figure_4_distance_matrix() -> None:
+    matrix = sum(distances(), np.zeros((10, 10)))
+    wrong = PAPER["misprinted"]
+    assert (matrix == matrix.T).all()
+    for first, row in enumerate(PAPER["distances"], start=1):
+        for second, printed in enumerate(row, start=first + 1):
+            ours = matrix[first - 1, second - 1]
+            if (first, second) == (wrong["first"], wrong["second"]):
+                assert abs(ours - printed) > 0.5
+                assert ours == pytest.approx(wrong["distance"], abs=1e-4)
+            else:
+                assert ours == pytest.approx(printed, abs=0.0134)  # thirds are rounded before they are added
+
+
+def test_table_2_priority_queue() -> None:
+    tree, records = forest(), record_of_tuple()
+    queue = tree.queue()
+    assert tree.lengths[queue].tolist() == pytest.approx([weight for _, _, weight in PAPER["queue"]], abs=0.01)
+    ours = {tuple(sorted(records[tree.tuples[[edge, tree.parents[edge]]]].tolist())) for edge in queue}
+    printed = {(first, second) for first, second, _ in PAPER["queue"]}
+    assert ours - printed == {(1, 3)}  # as long as 2-3, which the paper's drawing has instead
+    assert printed - ours == {(2, 3)}
+    matrix = sum(distances(), np.zeros((10, 10)))
+    assert matrix[0, 2] == matrix[1, 2]
+
+
+def test_figure_5_the_longest_edges_are_removed_and_leave_the_clusters() -> None:
+    tree, records = forest(), record_of_tuple()
+    problem = encoded().problem(POLICY)
+    for removal in ("longest", "allowable"):
+        removed = SpanningTree(removal=removal)._removed(problem, tree)
+        assert int(removed.sum()) == len(PAPER["removed"]) == 10 // 3 - 1
+        assert tree.lengths[removed].tolist() == pytest.approx([3.34, 3.34], abs=0.01)
+        classes = tree.without(removed)
+        clusters = [sorted(records[classes == number].tolist()) for number in range(3)]
+        assert sorted(clusters) == PAPER["clusters"]
+
+
+@pytest.mark.parametrize("joining", ["increase", "penalty"])
+def test_table_1_c_is_the_release_of_the_spanning_tree(joining: str) -> None:
+    release = shoal.anonymize(ORIGINAL, POLICY.replace(algorithm={"name": "spanning-tree", "joining": joining}))
+    assert release.table.sort(PAPER["columns"]).equals(published("local").cast(release.table.schema))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.samarati import Samarati
     from shoal.algorithms.shoal import Shoal
     from shoal.algorithms.single_dimensional import SingleDimensional
+    from shoal.algorithms.spanning_tree import SpanningTree
     from shoal.algorithms.top_down_specialization import TopDownSpecialization
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Samarati",
     "Shoal",
     "SingleDimensional",
+    "SpanningTree",
     "TopDownSpecialization",
 ]
 

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal.algorithms._space import Space
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.frequencies import Classes
-from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.local import Local
 
@@ -59,7 +59,7 @@ def _strict(problem: Problem) -> Local:
 
     frequencies = problem.frequencies
     codes = np.ascontiguousarray(frequencies.tuples.T)
-    space = _Space.of(problem.columns)
+    space = Space.of(problem.columns)
     region = np.zeros(len(frequencies.tuples), np.int64)
     order = np.arange(len(frequencies.tuples), dtype=np.int64)
     starts = np.array([0, len(order)], np.int64)
@@ -118,62 +118,6 @@ def _next_round(
     starts = np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])), len(key)) if len(key) else np.zeros(1)
     heads = key[starts[:-1].astype(np.int64)] // 2
     return order, starts.astype(np.int64), tried[heads] & ~cut[heads, None]
-
-
-@dataclass(frozen=True)
-class _Space:
-    """The columns as flat arrays, for the kernel."""
-
-    forms: Ints
-    offsets: Ints
-    joins: npt.NDArray[np.int32]
-    penalties: npt.NDArray[np.float64]
-    penalty_offsets: Ints
-    points: npt.NDArray[np.float64]
-    weights: npt.NDArray[np.float64]
-    limits: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, columns: tuple[Column, ...]) -> _Space:
-        levels = [column.levels for column in columns]
-        sizes = [level.size for level in levels]
-        forms = [("labels", "ranges", "sets").index(column.form) for column in columns]
-        return cls(
-            np.array(forms, np.int64),
-            np.cumsum([0, *sizes]).astype(np.int64),
-            np.concatenate([np.append(level.joins, 0)[: level.size] for level in levels]).astype(np.int32),
-            np.concatenate([level.penalties.ravel() for level in levels]),
-            np.cumsum([0, *(level.penalties.size for level in levels)])[:-1].astype(np.int64),
-            np.concatenate([_points(column) for column in columns]),
-            np.array([column.weight for column in columns], np.float64),
-            np.concatenate([_limits(column) for column in columns]).astype(np.int32),
-        )
-
-    def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
-        return (
-            self.forms,
-            self.offsets,
-            self.joins,
-            self.penalties,
-            self.penalty_offsets,
-            self.points,
-            self.weights,
-            self.limits,
-        )
-
-
-def _limits(column: Column) -> Ints:
-    unlimited = np.full(column.levels.size, 1 << 30, np.int64)
-    return unlimited if column.limits is None else column.limits
-
-
-def _points(column: Column) -> npt.NDArray[np.float64]:
-    """Each value as a share of the column's range; not a number for the missing one."""
-    points = np.full(column.levels.size, np.nan)
-    domain = column.levels.domain
-    if domain.ordered:
-        points[: len(domain)] = domain.values.astype(np.float64) / (domain.span or 1.0)
-    return points
 
 
 @dataclass(frozen=True)
