@@ -23,6 +23,7 @@ ALGORITHMS: list[Any] = [
     "single-dimensional",
     "top-down-specialization",
     "bottom-up",
+    "similarity-clustering",
 ]
 
 

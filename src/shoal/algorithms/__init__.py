@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.mondrian import Mondrian
     from shoal.algorithms.optimal import Optimal
     from shoal.algorithms.samarati import Samarati
+    from shoal.algorithms.similarity_clustering import SimilarityClustering
     from shoal.algorithms.single_dimensional import SingleDimensional
     from shoal.algorithms.top_down_specialization import TopDownSpecialization
 
@@ -30,6 +31,7 @@ __all__ = [
     "Optimal",
     "Problem",
     "Samarati",
+    "SimilarityClustering",
     "SingleDimensional",
     "TopDownSpecialization",
 ]
