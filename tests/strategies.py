@@ -80,6 +80,7 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
                     {"name": "mondrian", "cuts": "relaxed"},
                     {"name": "exhaustive"},
                     {"name": "single-dimensional"},
+                    {"name": "similarity-clustering"},
                     {"name": "top-down-specialization"},
                     {"name": "top-down-specialization", "class_column": sensitive},
                     {"name": "bottom-up"},

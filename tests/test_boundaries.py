@@ -25,6 +25,7 @@ ALGORITHMS: list[Any] = [
     "bottom-up",
     "spanning-tree",
     {"name": "spanning-tree", "removal": "allowable", "block": 3},
+    "similarity-clustering",
 ]
 
 

@@ -61,6 +61,7 @@ def is_true(text: str | None, value: int | None) -> bool:
             "exhaustive",
             "top-down-specialization",
             "bottom-up",
+            "similarity-clustering",
         ]
     ),
     st.sampled_from(["own-value", "wildcard"]),

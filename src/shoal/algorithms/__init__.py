@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.optimal import Optimal
     from shoal.algorithms.samarati import Samarati
     from shoal.algorithms.shoal import Shoal
+    from shoal.algorithms.similarity_clustering import SimilarityClustering
     from shoal.algorithms.single_dimensional import SingleDimensional
     from shoal.algorithms.spanning_tree import SpanningTree
     from shoal.algorithms.top_down_specialization import TopDownSpecialization
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "Samarati",
     "Shoal",
+    "SimilarityClustering",
     "SingleDimensional",
     "SpanningTree",
     "TopDownSpecialization",
