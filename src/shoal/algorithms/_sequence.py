@@ -16,8 +16,8 @@ _TRIES = 8
 """Orders that are tried for an effort of 1."""
 
 
-def best_sequence(units: Units, costs: Any, effort: float) -> Ints:
-    """Return the class of each unit: of the rule's order, and of others where that is quick or effort allows it."""
+def best_sequence(units: Units, costs: Any, effort: float) -> tuple[Ints, float]:
+    """Return the class of each unit, and what they cost: of the rule's order, and of others as effort allows it."""
     problem = units.problem
     keys = ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)
     total, members, order = _cut(units, costs, keys)
@@ -29,7 +29,7 @@ def best_sequence(units: Units, costs: Any, effort: float) -> Ints:
         found = _cut(units, costs, other)
         if found[0] < total:
             keys, (total, members, order) = other, found
-    return members if units.counts_only else _completed(units, costs, members, order)
+    return members if units.counts_only else _completed(units, costs, members, order), total
 
 
 def _cut(units: Units, costs: Any, keys: list[Key]) -> tuple[float, Ints, Ints]:

@@ -16,10 +16,12 @@ from shoal.algorithms._units import Units, costs_of
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
 
-_TOGETHER = 5
+_TOGETHER = 6
 """Classes that are taken apart together."""
-_ROUNDS = 10
+_ROUNDS = 20
 """Rounds of the search for an effort of 1."""
+_WORTH = 3.0
+"""Blocks that cost so many times the mean of the first cut are always taken apart, cheaper ones less often."""
 
 
 class Shoal(Algorithm):
@@ -56,7 +58,7 @@ class Shoal(Algorithm):
     """
 
     effort: Annotated[float, Field(ge=0.0, le=1000.0, allow_inf_nan=False)] = 1.0
-    """How long to search for less loss: 0 is the sequence and the program only, every 1 is ten rounds more."""
+    """How long to search for less loss: 0 is the sequence and the program only, every 1 is twenty rounds more."""
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """The most time that the rounds may take; the answer then depends on the machine."""
 
@@ -67,14 +69,14 @@ class Shoal(Algorithm):
         problem.progress("preparing the search (compiled once per machine)", 0, 0)
         costs = costs_of(problem.columns)
         units = Units.of(problem, costs)
-        members = best_sequence(units, costs, self.effort)
+        members, total = best_sequence(units, costs, self.effort)
         try:
-            members = self._improved(units, costs, members)
+            members = self._improved(units, costs, members, _WORTH * total / int(units.weights.sum()))
         except KeyboardInterrupt as stopped:
             members = getattr(stopped, "members", members)
         return units.recoding(_spared(units, costs, members))
 
-    def _improved(self, units: Units, costs: Any, members: Ints) -> Ints:
+    def _improved(self, units: Units, costs: Any, members: Ints, worth: float) -> Ints:
         rounds, started = round(self.effort * _ROUNDS), time.monotonic()
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
@@ -82,7 +84,7 @@ class Shoal(Algorithm):
                 if self.seconds is not None and time.monotonic() - started > self.seconds:
                     break
                 try:
-                    members = _round(units, costs, members, turn, pool, cores)
+                    members = _round(units, costs, members, worth, turn, pool, cores)
                 except KeyboardInterrupt as stopped:
                     stopped.members = members  # type: ignore[attr-defined]
                     raise
@@ -90,7 +92,9 @@ class Shoal(Algorithm):
         return members
 
 
-def _round(units: Units, costs: Any, members: Ints, turn: int, pool: ThreadPoolExecutor, cores: int) -> Ints:
+def _round(
+    units: Units, costs: Any, members: Ints, worth: float, turn: int, pool: ThreadPoolExecutor, cores: int
+) -> Ints:
     """Take all classes apart, block by block, and keep what is not worse and complies."""
     from shoal.kernels.neighbourhood import improve_blocks
 
@@ -105,7 +109,19 @@ def _round(units: Units, costs: Any, members: Ints, turn: int, pool: ThreadPoolE
 
     def work(part: tuple[int, int]) -> None:
         improve_blocks(
-            costs, units.codes, units.bits, units.weights, listed, starts, before, *part, least, seed, turn, after
+            costs,
+            units.codes,
+            units.bits,
+            units.weights,
+            listed,
+            starts,
+            before,
+            *part,
+            least,
+            worth,
+            seed,
+            turn,
+            after,
         )
 
     list(pool.map(work, pairwise(cuts)))

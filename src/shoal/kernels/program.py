@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import SET, set_cost, span_cost
+from shoal.kernels.widths import SET, TABLE, set_cost, span_cost
 
 
 @nb.njit(cache=True, nogil=True)
@@ -61,6 +61,8 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
                         if not widened:
                             continue
                         now = set_cost(costs, column, held, 0, held, 0)
+                    elif costs.forms[column] == TABLE:
+                        now = costs.numbers[costs.starts[column] + low[column] * costs.sizes[column] + high[column]]
                     else:
                         now = span_cost(costs, column, low[column], high[column])
                     cost += now - own_cost[column]

@@ -85,18 +85,27 @@ def set_cost(costs, column, held, one, others, two):
 
 
 @nb.njit(cache=True, nogil=True)
+def rare_cost(costs, column, low, high, held, one, other_held, two):
+    """Return what a column costs that is not looked up."""
+    if costs.forms[column] == SET:
+        return set_cost(costs, column, held, one, other_held, two)
+    return span_cost(costs, column, low, high)
+
+
+@nb.njit(inline="always")
 def joined_cost(costs, lows, highs, held, one, other_lows, other_highs, other_held, two):
     """Return the cost of the least box that holds two boxes, given by arrays and rows; a record is a box."""
     total = 0.0
-    for column in range(len(costs.forms)):
+    # unsigned, because for signed numbers every look-up first asks whether it counts from the end
+    one, two = np.uint64(one), np.uint64(two)
+    for column in range(np.uint64(len(costs.forms))):
         low = min(lows[one, column], other_lows[two, column])
         high = max(highs[one, column], other_highs[two, column])
         if costs.forms[column] == TABLE:
-            total += costs.numbers[costs.starts[column] + low * costs.sizes[column] + high]
-        elif costs.forms[column] == SET:
-            total += set_cost(costs, column, held, one, other_held, two)
+            start, size = np.uint64(costs.starts[column]), np.uint64(costs.sizes[column])
+            total += costs.numbers[start + np.uint64(low) * size + np.uint64(high)]
         else:
-            total += span_cost(costs, column, low, high)
+            total += rare_cost(costs, column, low, high, held, one, other_held, two)
     return total
 
 
