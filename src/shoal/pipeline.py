@@ -81,4 +81,5 @@ def anonymize(
         source,
         applied.frame,
         applied.subjects,
+        decision.loss,
     )

@@ -39,11 +39,13 @@ class Looked:
     """The persons of the smallest class, nothing suppressed: the k that the node attains."""
     outcome: Outcome
     """What becomes of the table at each node when the classes that are not kept are suppressed."""
+    barred: int = 0
+    """Records that are suppressed at every node; the outcome counts them."""
 
     @property
     def suppressed(self) -> Ints:
-        """Records of classes that are not kept."""
-        result: Ints = self.outcome.suppressed
+        """Records of classes that are not kept; records that no search sees are not among them."""
+        result: Ints = self.outcome.suppressed - self.barred
         return result
 
 
@@ -112,7 +114,7 @@ class Lattice:
         Parameters
         ----------
         nodes
-            Levels by column; ``free`` ones may be among them.
+            Levels by column; a column may be ``free`` in all of them.
         test
             Which classes are kept; those that satisfy every model by default.
         done
@@ -188,10 +190,10 @@ class Lattice:
         problem = self.problem
         kept = sums.kept[:, :, place]
         outcome = Outcome(
-            problem.frequencies.records,
+            problem.frequencies.records + problem.barred,
             tuple(column.name for column in problem.columns),
             problem.weights,
-            sums.suppressed,
+            sums.suppressed + problem.barred,
             sums.classes,
             sums.squares,
             kept[PENALTY],
@@ -200,6 +202,7 @@ class Lattice:
             kept[BLUR],
             np.array([column.informed for column in problem.columns]),
             np.array([column.levels.size for column in problem.columns], np.float64),
+            np.array([column.levels.height for column in problem.columns], np.float64),
             0,
             problem.k,
             sums.apart[:, place],
@@ -207,6 +210,7 @@ class Lattice:
         everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
         whole = replace(
             outcome,
+            records=problem.frequencies.records,
             suppressed=np.zeros_like(sums.suppressed),
             classes=sums.all_classes,
             squares=sums.all_squares,
@@ -214,9 +218,21 @@ class Lattice:
             exact=everyone[EXACT],
             climbed=everyone[CLIMB],
             blurred=everyone[BLUR],
+            informed=self._informed,
             apart=np.zeros_like(sums.apart),
         )
-        return Looked(nodes, sums.smallest, replace(outcome, whole=whole))
+        return Looked(nodes, sums.smallest, replace(outcome, whole=whole), problem.barred)
+
+    @cached_property
+    def _informed(self) -> Floats:
+        """By column: log2 of the original records with the same value, summed over the records that are searched."""
+        frequencies = self.problem.frequencies
+        return np.array(
+            [
+                frequencies.counts @ np.log2(np.maximum(column.levels.own, 1))[frequencies.tuples[:, place]]
+                for place, column in enumerate(self.problem.columns)
+            ]
+        )
 
     @cached_property
     def _everyone(self) -> Floats:

@@ -70,6 +70,7 @@ class Encoded:
             allowed,
             policy.seed,
             progress,
+            self.barred,
         )
 
 
