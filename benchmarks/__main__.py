@@ -14,7 +14,16 @@ import traceback
 
 from benchmarks.results import head
 
-NAMES = ("startup", "mondrian_adult", "mondrian_million", "audit_speed", "exhaustive_adult", "hierarchies", "yaseen18")
+NAMES = (
+    "startup",
+    "mondrian_adult",
+    "mondrian_million",
+    "audit_speed",
+    "exhaustive_adult",
+    "golden",
+    "hierarchies",
+    "yaseen18",
+)
 
 
 def main() -> int:
