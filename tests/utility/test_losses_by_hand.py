@@ -97,6 +97,12 @@ def test_a_column_of_one_value_has_nothing_to_lose() -> None:
     assert np.asarray(asked.loss.totals(looked.outcome)).tolist() == [0.0, 0.0]
 
 
+def test_a_table_without_records_loses_nothing() -> None:
+    asked = policy("certainty-penalty")
+    empty = TABLE.head(0)
+    assert shoal.audit(empty, asked, original=empty).utility["granularity"].total == 0.0
+
+
 def test_weights_of_sums_are_relative_to_the_largest() -> None:
     outcome = outcome_of(4, [4], [[0.5, 1.0]], ("age", "sex"), weights=[3.0, 6.0])
     assert NonUniformEntropy().measure(outcome).total == 4 * 1 / 2 + 4 * 2  # log2 2 and log2 4, each four times

@@ -11,10 +11,10 @@ from shoal.utility.base import Floats, Metric, Outcome
 
 
 class Granularity(Metric):
-    """The share of its domain that a published value leaves open, scaled to 0 to 1 in each column: ARX's *Loss*.
+    """The share of its domain that a published value leaves open, scaled to 0 to 1 in each column.
 
-    A label of m values out of |D| costs m / |D| and so a single value 1 / |D|, a range its width over the
-    width of the domain, a suppressed record 1. Of the sum S over n records a column loses
+    It is the *Loss* of ARX. A label of m values out of |D| costs m / |D| and so a single value 1 / |D|, a range its
+    width over the width of the domain, a suppressed record 1. Of the sum S over n records a column loses
     (S - n / |D|) / (n - n / |D|): 0 where every value is as it was, 1 where nothing is left. (The certainty
     penalty counts a single value as 0 instead, which is the same only at both ends.)
 
@@ -96,7 +96,7 @@ class Granularity(Metric):
             assert whole is not None, "only where known() says so"
             open_anyway = _shares(whole) - kept
             cost = self.kept_factor * kept + open_anyway + self.suppressed_factor * (out - open_anyway)
-        least = self.kept_factor * outcome.records / outcome.distinct
+        least = self.kept_factor * outcome.records / np.maximum(outcome.distinct, 1.0)
         most = np.asarray(outcome.records, np.float64)
         # a column of one value has nothing to lose: both are the number of records
         lost = np.where(most > least, (cost - least) / np.where(most > least, most - least, 1.0), 0.0)
@@ -123,4 +123,4 @@ class Granularity(Metric):
 
 def _shares(outcome: Outcome) -> Floats:
     """By column: the shares of the domain that the kept records leave open; a single value is one in so many."""
-    return outcome.lost + outcome.exact / outcome.distinct
+    return outcome.lost + outcome.exact / np.maximum(outcome.distinct, 1.0)
