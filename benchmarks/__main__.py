@@ -20,6 +20,7 @@ NAMES = (
     "mondrian_million",
     "audit_speed",
     "full_domain",
+    "golden",
     "hierarchies",
     "yaseen18",
 )

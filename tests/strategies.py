@@ -22,6 +22,21 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 TYPES = {"integer": pl.Int64, "float": pl.Float64, "text": pl.String, "boolean": pl.Boolean, "date": pl.Date}
 
+LOSSES: list[dict[str, Any]] = [
+    {"name": "certainty-penalty"},
+    {"name": "class-size"},
+    {"name": "average-class-size"},
+    {"name": "height"},
+    *({"name": name, "suppressed": how} for name in ("discernibility", "precision") for how in ("counted", "ignored")),
+    *({"name": "non-uniform-entropy", "suppressed": how} for how in ("star", "apart", "ignored")),
+    *(
+        {"name": "granularity", "aggregate": how, "gs_factor": factor}
+        for how in ("mean", "geometric-mean", "rank", "max", "sum")
+        for factor in (0.0, 0.3, 0.5, 0.8, 1.0)
+    ),
+]
+"""Every loss with every way of counting it."""
+
 
 @st.composite
 def hierarchies(draw: st.DrawFn, kind: str) -> dict[str, Any]:
@@ -90,7 +105,7 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
                 ]
             )
         ),
-        loss=draw(st.sampled_from(["certainty-penalty", "discernibility", "class-size"])),
+        loss=draw(st.sampled_from(LOSSES)),
         max_suppressed=draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])),
         suppressed=draw(st.sampled_from(["star", "drop"])),
         publish=draw(st.sampled_from(["labels", "ranges", "sets"])),

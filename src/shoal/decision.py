@@ -40,8 +40,17 @@ class Decision:
 
     @property
     def loss(self) -> float:
-        """The loss that the policy names, as the search counts it."""
-        return self.policy.loss.measure(self.outcome()).total
+        """The loss that the policy names.
+
+        Some losses depend on what suppressed records would have shown, which only a search through full-domain
+        recodings knows: then it is what the search counted, and for other recodings the form that an audit counts.
+        """
+        loss, outcome = self.policy.loss, self.outcome()
+        if not loss.known(outcome):
+            if self.recoding.proof is not None:
+                return self.recoding.proof.loss
+            loss = loss.auditable()
+        return loss.measure(outcome).total
 
     def outcome(self) -> Outcome:
         """Return what became of the table."""
@@ -62,6 +71,7 @@ class Decision:
             np.array([kept @ np.log2(np.maximum(shown.stands_for, 1)) for _, shown in columns]),
             np.array([column.informed for column, _ in columns]),
             np.array([column.levels.size for column, _ in columns], np.float64),
+            np.array([column.levels.height for column, _ in columns], np.float64),
             publication.suppressed - publication.dropped,
             self.policy.k,
         )

@@ -86,4 +86,5 @@ def anonymize(
         source,
         applied.frame,
         applied.subjects,
+        decision.loss,
     )

@@ -44,6 +44,8 @@ class Release:
     frame: pl.DataFrame = field(repr=False)
     subjects: pl.Series | None = field(default=None, repr=False)
     """The person of each published record, for the owner's audits; never written."""
+    claimed_loss: float = field(default=float("nan"), repr=False)
+    """The loss that the search claims."""
 
     @property
     def suppressed(self) -> float:
@@ -52,8 +54,9 @@ class Release:
 
     @property
     def loss(self) -> float:
-        """The loss that the policy names."""
-        return self.audit.utility[self.policy.loss.key()].total
+        """The loss that the policy names: as the audit counts it, or the search where no published table tells it."""
+        counted = self.audit.utility.get(self.policy.loss.key())
+        return self.claimed_loss if counted is None else counted.total
 
     def __repr__(self) -> str:
         attained = ", ".join(f"{name}={value}" for name, value in self.attained.items())

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm
 from shoal.auditing import audit
-from shoal.catalog import Entry, class_name
+from shoal.catalog import Entry, class_name, find
 from shoal.decision import decide
 from shoal.domains import STAR, Domain
 from shoal.errors import Infeasible
@@ -111,6 +111,7 @@ def outcome_of(
         (kept @ np.log2(np.maximum(lost * records, 1.0))).astype(np.float64),
         np.zeros(len(columns)),
         np.full(len(columns), 10.0),
+        np.ones(len(columns)),
         starred,
         k,
     )
@@ -141,6 +142,21 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
     assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
     backwards: Any = anonymize(source.frame.reverse(), policy).table
     assert release.table.equals(backwards), "the order of the records must not matter"
-    claimed = policy.loss.measure(decide(source.frame, policy).outcome()).total
-    assert abs(claimed - release.loss) < 1e-9, f"the search claims a loss of {claimed}, the audit {release.loss}"
+    decision = decide(source.frame, policy)
+    outcome = decision.outcome()
+    claimed = decision.loss
+    assert _near(claimed, release.loss), f"the search claims a loss of {claimed}, the audit {release.loss}"
+    for name, counted in release.audit.utility.items():
+        metric = policy.loss if name == policy.loss.key() else find("utility", name)()
+        assert isinstance(metric, Metric)
+        if metric.known(outcome):
+            told = metric.measure(outcome)
+            assert _near(told.total, counted.total), f"{name}: the search claims {told}, the audit counts {counted}"
+            for column, value in told.columns.items():
+                again = counted.columns[column]
+                assert _near(value, again), f"{name} of {column}: the search claims {value}, the audit counts {again}"
     return True
+
+
+def _near(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-9 * max(abs(one), abs(other), 1.0)

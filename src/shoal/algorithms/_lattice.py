@@ -135,7 +135,7 @@ class Lattice:
         Parameters
         ----------
         nodes
-            Levels by column; ``free`` ones may be among them.
+            Levels by column; a column may be ``free`` in all of them.
         test
             Which classes are kept; those that satisfy every model by default.
         done
@@ -238,6 +238,7 @@ class Lattice:
             kept[BLUR],
             np.array([column.informed for column in problem.columns]),
             np.array([column.levels.size for column in problem.columns], np.float64),
+            np.array([column.levels.height for column in problem.columns], np.float64),
             0,
             problem.k,
             sums.apart[:, place],
@@ -253,9 +254,21 @@ class Lattice:
             exact=everyone[EXACT],
             climbed=everyone[CLIMB],
             blurred=everyone[BLUR],
+            informed=self._informed,
             apart=np.zeros_like(sums.apart),
         )
         return Looked(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
+
+    @cached_property
+    def _informed(self) -> Floats:
+        """By column: log2 of the original records with the same value, summed over the records that are searched."""
+        frequencies = self.problem.frequencies
+        return np.array(
+            [
+                frequencies.counts @ np.log2(np.maximum(column.levels.own, 1))[frequencies.tuples[:, place]]
+                for place, column in enumerate(self.problem.columns)
+            ]
+        )
 
     @cached_property
     def _everyone(self) -> Floats:

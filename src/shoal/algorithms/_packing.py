@@ -37,7 +37,7 @@ class Labels:
     """The labels of all columns, one level after the other, one column (*place*) after the other.
 
     Above the top of each column is a level for columns that are *free*, not decided yet: all records have one label,
-    it costs nothing, and it is above no boundary.
+    it costs as little as any label of the column, and it is above no boundary.
     """
 
     nested: Bools
@@ -123,12 +123,21 @@ def _firsts(column: Column, level: int) -> Codes:
 def _costs(column: Column, level: int, first: Codes) -> Floats:
     levels = column.levels
     if level > levels.height:
-        return np.array([[0.0], [1.0], [0.0], [0.0]])
+        return np.array([[0.0], [_least_share(column) * levels.size], [0.0], [0.0]])
     penalties = levels.penalties[level, first]
     stars = np.array([text == STAR for text in levels.labels[level]], bool)
     climbs = np.where(stars, 1.0, levels.lowest[level, first] / max(levels.height, 1))
     blurs = np.log2(np.maximum(levels.records[level, first], 1))
     return np.stack([penalties, penalties == 0.0, climbs, blurs])
+
+
+def _least_share(column: Column) -> float:
+    """The least share of the domain that a label leaves open, where a single value leaves open one in so many values.
+
+    A range may leave open less: of 0, 1 and 100, the range from 0 to 1 is a hundredth, one value of three a third.
+    """
+    penalties = column.levels.penalties
+    return float(min(1.0 / max(column.levels.size, 1), penalties[penalties > 0.0].min(initial=1.0)))
 
 
 def _beyond(column: Column) -> Bools:

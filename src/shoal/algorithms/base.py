@@ -37,11 +37,11 @@ class Problem:
     """The place of each sensitive column in the frequencies."""
     loss: Metric
     max_suppressed: int = 0
-    """How many records may be suppressed."""
+    """How many of these records may be suppressed."""
     seed: int = 0
     progress: Progress = field(default=silent, repr=False)
     barred: int = 0
-    """Records that are suppressed whatever a search does: it does not see them, but they are lost."""
+    """Records that are suppressed whatever a search does; they are not among the frequencies, losses count them."""
 
     @property
     def least_records(self) -> int:

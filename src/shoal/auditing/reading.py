@@ -38,6 +38,8 @@ class Meanings:
     """log2 of the original records with the same value, summed over the original."""
     distinct: int
     """Values of the domain."""
+    height: int
+    """The number of the hierarchy's top level."""
 
 
 def meanings_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Meanings, list[Fault]]:
@@ -62,6 +64,7 @@ def meanings_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) 
         np.array([stands_for[text] for text in listed], np.float64),
         reader.informed,
         reader.size,
+        reader.height,
     ), faults
 
 
@@ -142,23 +145,35 @@ class Reader:
         own = np.append(self.records, self.missing if self.blank else 0)
         return float(sum(count * np.log2(count) for count in own.tolist() if count))
 
+    @property
+    def height(self) -> int:
+        """The number of the top level."""
+        return len(self.steps) + (not self.steps or self.steps[-1].names != (STAR,))
+
     def stands_for(self, text: str | None) -> int:
         """Return how many records of the original hold a value that a readable text could stand for."""
         if text is None:
             return self.missing
         if text == STAR:
-            return int(self.records.sum()) + self.missing
-        blank = self.missing if text.startswith("{") and None in map(_item, _items(text[1:-1])) else 0
+            return int(self.records.sum()) + (self.missing if self.blank else 0)
+        blank = self.missing if self._holds_missing(text) else 0
         return int(self.records[list(self._values(text))].sum()) + blank
+
+    def _holds_missing(self, text: str) -> bool:
+        """Whether a text that is no value and no label is a set with the missing value in it."""
+        known = text in self.place or text in self.covered
+        return not known and text.startswith("{") and None in map(_item, _items(text[1:-1]))
 
     def climb(self, text: str | None) -> float:
         """Return the lowest level with a label as wide as a readable text, as a share of the height."""
-        height = len(self.steps) + (not self.steps or self.steps[-1].names != (STAR,))
-        if text is None or (text in self.place and text not in self.covered):
+        height = self.height
+        if text is None or (text in self.place and self.covered.get(text, set()) <= {self.place[text]}):
             return 0.0
         for level, step in enumerate(self.steps, start=1):
             if text in step.names:
                 return level / height
+        if self._holds_missing(text):
+            return 1.0  # the missing value and others have but the top in common
         values = np.array(sorted(self._values(text)), np.intp)
         for level, step in enumerate(self.steps, start=1):
             if text != STAR and len(values) and (step.numbers[values] == step.numbers[values[0]]).all():

@@ -276,6 +276,7 @@ def _utility(
         np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
         np.array([meaning.informed for meaning in meanings]),
         np.array([meaning.distinct for meaning in meanings], np.float64),
+        np.array([meaning.height for meaning in meanings], np.float64),
         counted.starred,
         policy.k,
     )

@@ -156,10 +156,15 @@ class Levels:
         same = self.codes[:, :-1] == self.codes[:, 1:]
         return np.argmax(same, axis=0).astype(np.int32) if self.size > 1 else np.zeros(0, np.int32)
 
+    @property
+    def own(self) -> npt.NDArray[np.int64]:
+        """``own[code]``: records of the table with that value, or with the missing one."""
+        return np.append(self.domain.records, self.domain.missing if self.has_missing else 0)[: self.size]
+
     @cached_property
     def records(self) -> npt.NDArray[np.int64]:
         """``records[level, code]``: records of the table whose value the label could stand for."""
-        own = np.append(self.domain.records, self.domain.missing if self.has_missing else 0)[: self.size]
+        own = self.own
         result = np.empty(self.codes.shape, np.int64)
         for level, numbers in enumerate(self.codes):
             result[level] = np.bincount(numbers, own, minlength=self.size).astype(np.int64)[numbers]

@@ -34,7 +34,7 @@ class Column:
     @property
     def informed(self) -> float:
         """log2 of the records with the same value, summed over the records: what the raw column tells least."""
-        own = self.levels.records[0].astype(np.float64)
+        own = self.levels.own.astype(np.float64)
         return float((own * np.log2(np.maximum(own, 1.0))).sum())
 
 

@@ -65,9 +65,10 @@ def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     pairs, ids = np.unique(low * levels.size + high, return_inverse=True)
     texts = tuple(_range_text(levels, *divmod(pair, levels.size)) for pair in pairs.tolist())
     penalties = _range_penalties(levels, low, high)
-    reached = np.append(0, np.cumsum(levels.records[0]))
+    reached = np.append(0, np.cumsum(levels.own))
     mixed = (high >= len(levels.domain)) & (low < high)
-    stands_for = np.where(mixed, reached[-1], reached[high + 1] - reached[low])
+    stands_for = np.where(low == high, levels.records[0][low], reached[high + 1] - reached[low])
+    stands_for = np.where(mixed, reached[-1], stands_for)
     return Shown(texts, ids.astype(np.int64), penalties, _common_level(levels, low, high), stands_for)
 
 

@@ -49,6 +49,8 @@ class Outcome:
         By column: log2 of the original records with the same value, summed over all records.
     distinct
         By column: the number of values of the domain.
+    heights
+        By column: the number of the top level of the hierarchy.
     k
         The asked k, for metrics that compare with it.
     whole
@@ -67,6 +69,7 @@ class Outcome:
     blurred: Floats
     informed: Floats
     distinct: Floats
+    heights: Floats
     starred: Any = 0
     k: int = 1
     apart: Floats | None = None
@@ -76,6 +79,19 @@ class Outcome:
     def kept(self) -> Any:
         """Records that are published and not suppressed."""
         return self.records - self.suppressed
+
+    @property
+    def generalized(self) -> Outcome | None:
+        """The same recoding with nobody suppressed; ``None`` where that is not known."""
+        if self.whole is not None:
+            return self.whole
+        return None if np.any(self.suppressed) else self
+
+    @property
+    def relative_weights(self) -> Floats:
+        """The weight of each column over the largest one, so that equal weights change no sum."""
+        largest = float(self.weights.max(initial=0.0))
+        return self.weights / largest if largest > 0.0 else np.ones_like(self.weights)
 
     def optimistic(self, least: int) -> Outcome:
         """Return the same outcome with classes as small as ``least`` records allow."""
@@ -114,6 +130,10 @@ class Metric(Entry):
     def known(self, outcome: Outcome) -> bool:
         """Return whether the outcome holds what the metric needs."""
         return True
+
+    def auditable(self) -> Metric:
+        """Return the form of this metric that can be counted in every published table: itself, mostly."""
+        return self
 
     def ranks(self, outcome: Outcome) -> Floats:
         """Return what candidates are ordered by, compared from the first entry of the last axis to the last."""

@@ -1,0 +1,90 @@
+"""Non-uniform entropy: the bits that it takes to tell the original values from what is published."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.utility.base import Floats, Metric, Outcome
+
+_NOISE = 1e-12
+"""The share of a sum that is taken for its rounding error."""
+
+
+class NonUniformEntropy(Metric):
+    """The bits that it takes to tell each original value from the values that its label could stand for.
+
+    A record whose value occurs f times, and whose label could stand for the values of F records, costs
+    log2(F / f): little where the label hides what is rare among what is frequent. A suppressed record could be
+    anyone: F is the number of all records. The total is the sum over records and columns, in bits, the columns
+    weighted by their weights over the largest weight; it is 0 where nothing is lost.
+
+    What a suppressed record costs can be told in two other ways, both of ARX, that need the label it would have
+    had, so only a search through full-domain recodings knows them: ``apart`` is its label's cost plus
+    log2(s / F_s), where F_s of the s suppressed records have the same label (ARX's non-monotonic form);
+    ``ignored`` is its label's cost alone, as if nobody were suppressed (ARX's monotonic form).
+
+    References
+    ----------
+    De Waal, T. and Willenborg, L. (1999). Information loss through global recoding and local suppression.
+    Netherlands Official Statistics 14.
+    Gionis, A. and Tassa, T. (2009). k-anonymization with minimal loss of information. IEEE TKDE 21(2).
+    Prasser, F., Kohlmayer, F. and Kuhn, K. A. (2014). ARX: a comprehensive tool for anonymizing biomedical data.
+    AMIA Annual Symposium.
+
+    Examples
+    --------
+    Four records, each of another age; three are shown as one range that could stand for two records, one is suppressed:
+
+    >>> from shoal.testing import outcome_of
+    >>> outcome = outcome_of(4, [3], [[0.5]], ("age",), suppressed=1)
+    >>> NonUniformEntropy().measure(outcome).total  # 3 × log2(2 / 1) + log2(4 / 1)
+    5.0
+    """
+
+    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+
+    suppressed: Literal["star", "apart", "ignored"] = "star"
+    """What a suppressed record costs: as one that could be anyone, or as ARX counts it, apart or not at all."""
+
+    def totals(self, outcome: Outcome) -> Any:
+        """Return the weighted sum over the columns."""
+        return self.by_column(outcome) @ outcome.relative_weights
+
+    def by_column(self, outcome: Outcome) -> Floats:
+        """Return the bits that are lost in each column."""
+        blurred, informed = outcome.blurred, outcome.informed
+        if self.suppressed == "star":
+            anyone = np.log2(max(outcome.records, 1))
+            blurred = blurred + np.asarray(outcome.suppressed, np.float64)[..., None] * anyone
+        else:
+            whole = outcome.generalized
+            assert whole is not None, "only where known() says so"
+            blurred, informed = whole.blurred, whole.informed
+            if self.suppressed == "apart" and outcome.apart is not None:
+                blurred = blurred + outcome.apart
+        lost = blurred - informed
+        return np.where(lost <= _NOISE * blurred, 0.0, lost)
+
+    def known(self, outcome: Outcome) -> bool:
+        """Return whether it is known what the suppressed records would have shown, where that counts."""
+        if self.suppressed == "star":
+            return True
+        apart = self.suppressed == "ignored" or outcome.apart is not None or not np.any(outcome.suppressed)
+        return apart and outcome.generalized is not None
+
+    def auditable(self) -> NonUniformEntropy:
+        """Return the form in which a suppressed record could be anyone."""
+        return self.replace(suppressed="star")
+
+    def bounds(self, outcome: Outcome) -> Floats:
+        """No column costs less than 0, and none that is decided gets cheaper.
+
+        ``star``: a kept record costs log2 of at most all records, which is what it costs once it is suppressed.
+        ``ignored``: what the decided columns show is the same whoever is suppressed. ``apart``: this, plus
+        s log2(s) - Σ s_i log2(s_i) for s_i suppressed records of each label, whose derivative log2(s / s_i) is
+        never negative: it does not fall when more records are suppressed. Columns that are not decided count as if
+        a label stood for one record, less than their values do, so they come out at 0.
+        """
+        return self.ranks(outcome)
