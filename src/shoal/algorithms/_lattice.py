@@ -15,6 +15,7 @@ import numpy as np
 from shoal.algorithms._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
 from shoal.algorithms._walk import Shorts, Sums, Test, Walk
 from shoal.algorithms.base import Ints, Problem
+from shoal.domains import STAR
 from shoal.errors import PolicyError
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
@@ -294,5 +295,9 @@ class Lattice:
         members, rows = group(labels, [len(column.levels.labels[level]) for column, level in pairs])
         members = np.where(beyond, -1, members)
         classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
-        suppressed = beyond | ~problem.holds(classes)[members]
+        fits = problem.holds(classes)
+        if len(rows) > 1:  # a class that shows * everywhere looks suppressed, unless there is no other
+            stars = [np.array([text == STAR for text in c.levels.labels[level]], bool) for c, level in pairs]
+            fits &= ~np.logical_and.reduce([star[label[rows]] for star, label in zip(stars, labels, strict=True)])
+        suppressed = beyond | ~fits[members]
         return FullDomain({column.name: level for column, level in pairs}, suppressed, proof)

@@ -56,6 +56,10 @@ class Labels:
     """``costs[cost, label]``."""
     totals: Ints
     """For each label: the records that have it."""
+    stars: Bools
+    """For each label: whether it is ``*``."""
+    wild: bool
+    """Whether a column has a missing value that matches anything, so that a record may show ``*`` at any level."""
 
     @classmethod
     def of(cls, columns: Sequence[Column], tuples: Codes, counts: Ints) -> Labels:
@@ -85,6 +89,8 @@ class Labels:
             np.concatenate([_with_free(_beyond(column)).ravel() for column in columns]),
             np.ascontiguousarray(np.concatenate(costs, axis=1)),
             totals,
+            np.concatenate([_stars(column) for column in columns]),
+            any(column.levels.has_missing and column.levels.labels[0][-1] == STAR for column in columns),
         )
 
     def placed(self, order: Ints) -> Labels:
@@ -95,6 +101,11 @@ class Labels:
             offsets=self.offsets[order],
             number_offsets=self.number_offsets[order],
         )
+
+
+def _stars(column: Column) -> Bools:
+    shown = [text == STAR for labels in column.levels.labels for text in labels]
+    return np.array([*shown, False], bool)  # a free column may still show something
 
 
 def _totals(column: Column, codes: Codes, counts: Ints) -> Ints:

@@ -98,6 +98,8 @@ class Walk:
             classes = Classes(len(records), members, None, counts, frequencies, records)
             shown = (class_keys[0] & packing.mark) == 0
             fits = test(classes) & shown
+            if labels.wild:
+                fits &= ~self._silent(nodes[start:stop], class_keys, ends)
             part = sums.at(slice(start, stop))
             part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
             kept = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
@@ -127,6 +129,17 @@ class Walk:
                 _, records, _, all_ends = self._joined(MARK, class_keys, records, ends)
                 part.all_squares[:] = np.add.reduceat(records * records, np.append(0, all_ends[:-1]))
             part.all_classes[:] = np.diff(all_ends, prepend=0)
+
+    def _silent(self, nodes: Shorts, keys: Keys, ends: Ints) -> Bools:
+        """Return which classes show ``*`` in every column while others do not: their records look suppressed."""
+        packing, labels = self.packing, self.labels
+        sizes = np.diff(ends, prepend=0)
+        silent = np.repeat(sizes > 1, sizes)
+        for place in range(nodes.shape[1]):
+            numbers = (keys[packing.words[place]] >> packing.shifts[place]) & packing.masks[place]
+            starts = np.repeat(labels.offsets[place, nodes[:, place]], sizes)
+            silent &= labels.stars[starts + numbers.astype(np.int64)]
+        return silent
 
     def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
         """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.average_class_size import AverageClassSize
+from shoal.utility.base import Floats, Metric, Outcome
 
 
 class ClassSize(Metric):
     """How much larger classes are, on average, than they need be: 1 is the best that k allows.
 
-    Published records over the number of classes times k. Starred records are a class like any other.
+    The records of the table over the number of classes times k. Suppressed records are one class, whether they are
+    published as ``*`` or left out, so that leaving them out does not look like a gain.
 
     References
     ----------
@@ -31,6 +31,8 @@ class ClassSize(Metric):
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the mean class size over k."""
-        starred = np.asarray(outcome.starred)
-        classes = outcome.classes + (starred > 0)
-        return (outcome.kept + starred) / np.maximum(classes * outcome.k, 1)
+        return AverageClassSize().totals(outcome) / outcome.k
+
+    def bounds(self, outcome: Outcome) -> Floats:
+        """The bound of the average class size, over k."""
+        return AverageClassSize().bounds(outcome) / outcome.k
