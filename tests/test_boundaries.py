@@ -23,6 +23,10 @@ ALGORITHMS: list[Any] = [
     "single-dimensional",
     "top-down-specialization",
     "bottom-up",
+    "k-member",
+    "kaca",
+    "bottom-up-merging",
+    "top-down-greedy",
 ]
 
 
