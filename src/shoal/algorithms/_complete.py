@@ -7,8 +7,8 @@ import numpy as np
 from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes
 
-WINDOW = 20_000
-"""Above so many classes on either side, in hierarchy order, the cheapest is looked for among these only."""
+WINDOW = 40_000
+"""Where there are more classes, the cheapest is looked for among so many neighbours in hierarchy order."""
 
 
 def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights: Ints | None = None) -> Ints:
@@ -35,7 +35,7 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
     Infeasible
         Not even all records together satisfy the models.
 
-    Cost: per round, the classes that do not comply times the classes (at most twice ``WINDOW``); the classes that
+    Cost: per round, the classes that do not comply times the classes (at most ``WINDOW``); the classes that
     do not comply are halved at least, unless a model is not monotone.
     """
     frequencies = problem.frequencies

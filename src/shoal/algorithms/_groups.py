@@ -12,8 +12,8 @@ from shoal.algorithms.base import Ints
 from shoal.frequencies import Codes
 from shoal.kernels.boxes import Space, bisect, cheapest, extend, extreme, merge
 
-WINDOW = 20_000
-"""Above so many groups on either side the cheapest is looked for among these only."""
+WINDOW = 40_000
+"""Where there are more groups, the cheapest is looked for among so many neighbours."""
 ROUNDS = 3
 """How often to look for a tuple that is further away, when two are to be far apart."""
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
+
+if TYPE_CHECKING:
+    from shoal.kernels.boxes import Space
 
 
 class TopDownGreedy(Algorithm):
@@ -46,19 +51,18 @@ class TopDownGreedy(Algorithm):
 
         frequencies = problem.frequencies
         space = space_of(problem.columns)
-        groups = Groups(space, frequencies.tuples, frequencies.counts, _parted(problem))
+        groups = Groups(space, frequencies.tuples, frequencies.counts, _parted(problem, space))
         groups.settle(problem.least_records, lambda left: problem.progress("repairing groups", left, 0))
         return regrouped(problem, [(np.arange(len(frequencies.tuples), dtype=np.int64), *groups.shares())])
 
 
-def _parted(problem: Problem) -> Ints:
+def _parted(problem: Problem, space: Space) -> Ints:
     """Return the group of each tuple, before the repair."""
-    from shoal.algorithms._boxes import empty_boxes, space_of
+    from shoal.algorithms._boxes import empty_boxes
     from shoal.algorithms._groups import ROUNDS
     from shoal.kernels.boxes import bisect
 
     k, counts = problem.least_records, problem.frequencies.counts
-    space = space_of(problem.columns)
     codes = np.ascontiguousarray(problem.frequencies.tuples)
     pair = empty_boxes(space, 2)
     result = np.zeros(len(counts), np.int64)

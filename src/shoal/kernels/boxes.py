@@ -309,7 +309,7 @@ def join_each(
     space,
     boxes,
     queue,  # the boxes that need another, in this order
-    window,  # at most so many boxes on either side are looked at
+    window,  # at most so many boxes, from each one outwards, are looked at
     into,  # in and out: the box that absorbed each box, itself at first
 ):
     """Join each box of a queue with the cheapest other, unless it was joined already."""
@@ -341,9 +341,7 @@ def bisect(
             seed = other
         counts[0] = 0
         extend(space, boxes, 0, codes[seed], records[seed])
-        before = counts[0]
         other = extreme(space, boxes, 0, codes, records, True)
-        counts[0] = before
         if other == seed:  # nothing is further away than the tuple itself
             other = 1 if seed == 0 else 0
     counts[1] = 0
