@@ -26,6 +26,10 @@ ALGORITHMS: list[Any] = [
     "spanning-tree",
     {"name": "spanning-tree", "removal": "allowable", "block": 3},
     "similarity-clustering",
+    "k-member",
+    "kaca",
+    "bottom-up-merging",
+    "top-down-greedy",
 ]
 
 

@@ -72,9 +72,20 @@ class Plain:
         for number, row in enumerate(rows):
             if not beyond[number]:
                 members.setdefault(row, []).append(number)
-        kept = [number for numbers in members.values() if self._holds(numbers) for number in numbers]
+        alone = len(set(zip(rows, beyond, strict=True))) == 1  # who shows * like everybody is not suppressed
+        silent = [all(text == "*" for text in row) and not alone for row in members]
+        kept = [
+            number
+            for numbers, hidden in zip(members.values(), silent, strict=True)
+            if self._holds(numbers) and not hidden
+            for number in numbers
+        ]
         out = sorted(set(range(len(rows))) - set(kept))
-        sizes = [len(numbers) for numbers in members.values() if self._holds(numbers)]
+        sizes = [
+            len(numbers)
+            for numbers, hidden in zip(members.values(), silent, strict=True)
+            if self._holds(numbers) and not hidden
+        ]
         everyone = Counter(rows)
         whole = list(range(len(rows)))
         return {
@@ -121,12 +132,14 @@ class Plain:
             "squares": sum(size**2 for size in sizes),
             "certainty-penalty": total / (sum(weights) * records),
             "discernibility": sum(size**2 for size in sizes) + records * (records - len(kept)),
-            "class-size": len(kept) / max(len(sizes) * self.policy.k, 1),
+            "class-size": records / max((len(sizes) + (records > len(kept))) * self.policy.k, 1),
         }
 
     def _cost(self, place: int, level: int, value: Any) -> tuple[float, float, float, float]:
-        if level == FREE:
-            return 0.0, 1.0, 0.0, 0.0
+        if level == FREE:  # as little as any label may leave open, in values of the domain
+            levels = self.columns[place].levels
+            narrow = [float(penalty) for row in levels.penalties for penalty in row if penalty > 0.0]
+            return 0.0, min([1.0, *(penalty * levels.size for penalty in narrow)]), 0.0, 0.0
         column, code, text = self.columns[place], self.code(place, value), self.shown(place, level, value)[0]
         penalty = float(column.levels.penalties[level, code])
         climbed = 1.0 if text == "*" else float(column.levels.lowest[level, code]) / max(column.levels.height, 1)

@@ -296,7 +296,7 @@ class Lattice:
         members = np.where(beyond, -1, members)
         classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
         fits = problem.holds(classes)
-        if len(rows) > 1:  # a class that shows * everywhere looks suppressed, unless there is no other
+        if len(rows) > 1 or beyond.any():  # a class that shows * everywhere looks suppressed, unless it is all there is
             stars = [np.array([text == STAR for text in c.levels.labels[level]], bool) for c, level in pairs]
             fits &= ~np.logical_and.reduce([star[label[rows]] for star, label in zip(stars, labels, strict=True)])
         suppressed = beyond | ~fits[members]

@@ -98,7 +98,7 @@ class Walk:
             classes = Classes(len(records), members, None, counts, frequencies, records)
             shown = (class_keys[0] & packing.mark) == 0
             fits = test(classes) & shown
-            if labels.wild:
+            if labels.wild or packing.mark:
                 fits &= ~self._silent(nodes[start:stop], class_keys, ends)
             part = sums.at(slice(start, stop))
             part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)

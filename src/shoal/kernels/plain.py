@@ -317,3 +317,118 @@ def nearest(
             break
         chosen.append(number)
     return chosen
+
+
+Box = Sequence[Sequence[int]]
+"""The tuples of a class, as codes."""
+
+
+def box_costs(box: Box, columns: Sequence[dict[str, Any]]) -> list[float]:
+    """Return the weighted penalty of a class in each column, as :mod:`shoal.kernels.boxes` has it.
+
+    A column is given by ``form``, ``size``, ``labels`` and ``penalties`` (by level and code), ``values``, ``span``,
+    ``limits``, ``weight`` and ``wild``.
+    """
+    return [_box_cost(sorted({codes[place] for codes in box}), column) for place, column in enumerate(columns)]
+
+
+def _box_cost(codes: list[int], column: dict[str, Any]) -> float:
+    low, high = codes[0], codes[-1]
+    top = len(column["labels"]) - 1
+    level = next(level for level in range(top + 1) if level == top or _alike(column["labels"][level], low, high))
+    if len(codes) == 1:
+        penalty = float(column["penalties"][0][low])
+    elif column["form"] == LABELS:
+        penalty = float(column["penalties"][level][low])
+    elif column["form"] == RANGES:
+        spread = float(column["values"][high] - column["values"][low])
+        penalty = 1.0 if np.isnan(spread) else (spread / column["span"] if column["span"] > 0 else 0.0)
+    else:
+        penalty = 1.0 if column["wild"] and high == column["size"] - 1 else len(codes) / column["size"]
+    beyond = level > min(int(column["limits"][code]) for code in codes)
+    return penalty * float(column["weight"]) + (1e6 if beyond else 0.0)
+
+
+def _alike(labels: Sequence[int], one: int, other: int) -> bool:
+    return bool(labels[one] == labels[other])
+
+
+def extreme(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]], most: bool) -> int:
+    """Return what :func:`shoal.kernels.boxes.extreme` returns."""
+    now = box_costs(box, columns)
+    best, found = float("inf"), -1
+    for place, codes in enumerate(tuples):
+        if records[place]:
+            rise = 0.0
+            for cost, before in zip(box_costs([*box, codes], columns), now, strict=True):
+                rise += cost - before
+            rise = -rise if most else rise
+            if rise < best:
+                best, found = rise, place
+    return found
+
+
+def cheapest(
+    boxes: Sequence[Box], records: Sequence[int], a: int, columns: Sequence[dict[str, Any]], least: int, window: int
+) -> int:
+    """Return what :func:`shoal.kernels.boxes.cheapest` returns."""
+    others = sorted((b for b in range(len(boxes)) if b != a and records[b]), key=lambda b: (abs(b - a), b))
+    best, found = float("inf"), -1
+    mine = box_costs(boxes[a], columns) if boxes[a] else []
+    for b in others[:window]:
+        moved = records[b]
+        if least and records[a] + moved >= 2 * least:
+            moved = min(moved, max(least - records[a], 0))
+        increase = 0.0
+        theirs, joined = box_costs(boxes[b], columns), box_costs([*boxes[a], *boxes[b]], columns)
+        for cost, one, other in zip(joined, mine, theirs, strict=True):
+            increase += records[a] * (cost - one) + moved * (cost - other)
+        if increase < best:
+            best, found = increase, b
+    return found
+
+
+def join_each(
+    boxes: Sequence[Box],
+    records: Sequence[int],
+    queue: Sequence[int],
+    columns: Sequence[dict[str, Any]],
+    window: int,
+) -> list[int]:
+    """Return which box absorbed each box, as :func:`shoal.kernels.boxes.join_each` has it."""
+    into, joined = list(range(len(boxes))), set[int]()
+    boxes, records = [list(box) for box in boxes], list(records)
+    for a in queue:
+        b = cheapest(boxes, records, a, columns, 0, window) if a not in joined else -1
+        if b >= 0:
+            boxes[a], boxes[b] = [*boxes[a], *boxes[b]], []
+            records[a], records[b] = records[a] + records[b], 0
+            into[b] = a
+            joined |= {a, b}
+    return into
+
+
+def bisect(tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]], rounds: int) -> list[bool]:
+    """Return which tuples go to the second part, as :func:`shoal.kernels.boxes.bisect` has it."""
+    seed, other = 0, 0
+    for turn in range(rounds):
+        seed = other if turn else 0
+        other = extreme([tuples[seed]], tuples, records, columns, True)
+        if other == seed:
+            other = 0 if seed else 1
+    parts: list[list[Sequence[int]]] = [[tuples[seed]], [tuples[other]]]
+    sizes = [records[seed], records[other]]
+    right = [place == other for place in range(len(tuples))]
+    for place, codes in enumerate(tuples):
+        if place not in (seed, other):
+            increases = []
+            for part, size in zip(parts, sizes, strict=True):
+                increase = 0.0
+                before, after = box_costs(part, columns), box_costs([*part, codes], columns)
+                for cost, now in zip(after, before, strict=True):
+                    increase += (size + records[place]) * cost - size * now
+                increases.append(increase)
+            right[place] = increases[1] < increases[0]
+            parts[right[place]].append(codes)
+            sizes[right[place]] += records[place]
+    return right

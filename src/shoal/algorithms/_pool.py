@@ -1,0 +1,78 @@
+"""Pool: the records that are in no class yet, and the classes that grow out of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.algorithms._boxes import empty_boxes
+from shoal.algorithms._records import Dealt
+from shoal.algorithms.base import Ints, Problem
+from shoal.kernels.boxes import Space, cheapest, extend, extreme
+
+
+class Pool:
+    """The records of some tuples; classes are numbered from 0 in the order in which they are started."""
+
+    def __init__(self, problem: Problem, space: Space, dealt: Dealt, tuples: Ints) -> None:
+        self.problem, self.space, self.dealt, self.tuples = problem, space, dealt, tuples
+        self.codes = np.ascontiguousarray(problem.frequencies.tuples[tuples])
+        self.left = problem.frequencies.counts[tuples].copy()
+        self.records = int(self.left.sum())
+        """How many records are left."""
+        self.shares: list[tuple[int, int, int]] = []
+        """Tuple, records and class of each share of a tuple, in the order in which they were taken."""
+        self.classes = 0
+        # a class for every k records, and one row for a record on its own
+        self._boxes = empty_boxes(space, self.records // problem.least_records + 2)
+        self._alone = len(self._boxes.records) - 1
+        self._begun: list[int] = []
+
+    def furthest(self, record: int) -> int:
+        """Return the record that would cost most in one class with this one."""
+        self._box_alone(record)
+        found = int(extreme(self.space, self._boxes, self._alone, self.codes, self.left, True))
+        self._boxes.records[self._alone] = 0
+        return found
+
+    def start(self) -> int:
+        """Start a class."""
+        self._begun.append(len(self.shares))
+        self.classes += 1
+        return self.classes - 1
+
+    def nearest(self, number: int) -> int:
+        """Return the record that raises the penalty of a class least."""
+        return int(extreme(self.space, self._boxes, number, self.codes, self.left, False))
+
+    def cheapest(self, record: int) -> int:
+        """Return the class whose summed penalty rises least if a record joins."""
+        self._box_alone(record)
+        found = int(cheapest(self.space, self._boxes, self._alone, 0, self.classes + 1))
+        self._boxes.records[self._alone] = 0
+        return found
+
+    def take(self, record: int, number: int, most: int) -> None:
+        """Let a record join a class, and others of the same tuple, as many as are left and wanted."""
+        taken = min(most, int(self.left[record]))
+        extend(self.space, self._boxes, number, self.codes[record], taken)
+        self.shares.append((record, taken, number))
+        self.left[record] -= taken
+        self.records -= taken
+
+    def size(self, number: int) -> int:
+        """Return how many records a class has."""
+        return int(self._boxes.records[number])
+
+    def complies(self, number: int) -> bool:
+        """Return whether the class that was started last satisfies every model."""
+        shares = []
+        later: dict[int, int] = {}  # what this class took of a tuple after the share in question
+        for record, taken, _ in reversed(self.shares[self._begun[number] :]):
+            later[record] = later.get(record, 0) + taken
+            before = int(self.problem.frequencies.counts[self.tuples[record]] - self.left[record]) - later[record]
+            shares.append((int(self.tuples[record]), before, taken))
+        return self.dealt.holds(self.problem, shares)
+
+    def _box_alone(self, record: int) -> None:
+        self._boxes.records[self._alone] = 0
+        extend(self.space, self._boxes, self._alone, self.codes[record], 1)

@@ -1,0 +1,97 @@
+"""Records of tuples, dealt out to classes: the last step of searches that put records into classes one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.algorithms._complete import complete
+from shoal.algorithms.base import Ints, Problem
+from shoal.frequencies import Classes, Frequencies
+from shoal.recodings.base import Column
+from shoal.recodings.local import Local
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """The records of each tuple in a fixed order: one of each cell in turn, so that a few of them differ most.
+
+    Examples
+    --------
+    >>> table = Frequencies(np.zeros((1, 1), np.int32), np.array([0, 0]), np.array([3, 1]),
+    ...                     np.array([[0], [1]], np.int32))
+    >>> Dealt.of(table).cells
+    array([0, 1, 0, 0])
+    """
+
+    cells: Ints
+    """The cell of each record, tuple after tuple."""
+    first: Ints
+    """Where the records of each tuple start."""
+
+    @classmethod
+    def of(cls, frequencies: Frequencies) -> Dealt:
+        """Deal the records of each tuple."""
+        counts = frequencies.cell_counts
+        cells = np.repeat(np.arange(len(counts)), counts)
+        turn = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
+        order = np.lexsort([cells, turn, frequencies.cell_tuples[cells]])
+        first = np.cumsum(frequencies.counts) - frequencies.counts
+        return cls(cells[order].astype(np.int64), first.astype(np.int64))
+
+    def holds(self, problem: Problem, shares: list[tuple[int, int, int]]) -> bool:
+        """Return whether a class of some records complies: (tuple, how many before them, how many) of each share."""
+        starts = [int(self.first[t]) + before for t, before, _ in shares]
+        parts = [self.cells[start : start + records] for start, (_, _, records) in zip(starts, shares, strict=True)]
+        cells = np.concatenate(parts)
+        ones = np.ones(len(cells), np.int64)
+        return bool(problem.holds(Classes(1, ones - 1, cells, ones, problem.frequencies))[0])
+
+
+def answer(problem: Problem, dealt: Dealt, tuples: Ints, records: Ints, classes: Ints) -> Local:
+    """Return the recoding that puts records of tuples into classes, each share after those above it.
+
+    Classes that do not satisfy every model are joined until they do.
+    """
+    order = np.argsort(tuples, kind="stable")
+    class_of = np.repeat(classes[order], records[order])
+    cells, members, weights = _pieces(dealt.cells, class_of, np.ones(len(class_of), np.int64))
+    members = complete(problem, members, cells, weights)
+    cells, members, weights = _pieces(cells, members, weights)
+    if len(cells) == len(problem.frequencies.cell_counts):
+        return Local(members)
+    return Local(members, cells, weights)
+
+
+def regrouped(problem: Problem, parts: list[tuple[Ints, Ints, Ints, Ints]]) -> Local:
+    """Return the recoding of blocks: their tuples, and place in the block, records and group of each share."""
+    tuples, records, classes, count = [], [], [], 0
+    for block, places, shared, groups in parts:
+        tuples.append(block[places])
+        records.append(shared)
+        classes.append(groups + count)
+        count += int(groups.max(initial=-1)) + 1
+    dealt = Dealt.of(problem.frequencies)
+    return answer(problem, dealt, np.concatenate(tuples), np.concatenate(records), np.concatenate(classes))
+
+
+def _pieces(cells: Ints, members: Ints, weights: Ints) -> tuple[Ints, Ints, Ints]:
+    """Put the records of one cell and class together."""
+    width = int(members.max(initial=0)) + 1
+    pairs, place = np.unique(cells * width + members, return_inverse=True)
+    counted = np.bincount(place, weights, minlength=len(pairs)).astype(np.int64)
+    return pairs // width, pairs % width, counted
+
+
+def blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> list[Ints]:
+    """Cut the tuples, in hierarchy order, into blocks of at most so many.
+
+    The column with the fewest codes comes first: there a step to the next value tends to cost most.
+    """
+    count = len(frequencies.tuples)
+    if count <= most:
+        return [np.arange(count, dtype=np.int64)]
+    widest = sorted(range(len(columns)), key=lambda place: -columns[place].levels.size)
+    order = np.lexsort([frequencies.tuples[:, place] for place in widest])
+    return [np.sort(block).astype(np.int64) for block in np.array_split(order, -(-count // most))]
