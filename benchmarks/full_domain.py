@@ -31,7 +31,7 @@ from shoal.utility.base import Metric
 NAME = "full_domain"
 _BARS = {"0": 0.05, "0.05": 0.25, "1.0": 0.6}
 _ARX_CPU = {"0": 0.04, "0.05": 1.1, "1.0": 3.4}
-_LOSSES = ("certainty-penalty", "discernibility")
+_LOSSES = ("certainty-penalty", "discernibility", "non-uniform-entropy")
 
 
 def run() -> Iterator[Result]:
