@@ -20,6 +20,7 @@ NAMES = (
     "mondrian_million",
     "audit_speed",
     "full_domain",
+    "bounds",
     "hierarchies",
     "yaseen18",
 )
