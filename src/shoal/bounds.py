@@ -212,7 +212,7 @@ class Boxes:
 
         Where it is negative, boxes that were not looked into count as if they held enough records.
         """
-        from shoal.kernels.boxes import walk_boxes
+        from shoal.kernels.bounding import walk_boxes
 
         lowest, nobody = np.full(len(self.counts), np.inf), np.empty((0, 0), np.int32)
         left = walk_boxes(*self._arrays(), False, 1.0, budget, lowest, np.empty(0), nobody, nobody)
@@ -225,7 +225,7 @@ class Boxes:
         s / (k × cost of the box), so the divided shares add up to no more than k × cost. Larger classes are means of
         those. Boxes that cost more than ``_REACH`` times their largest share have ratios below ``1 / _REACH``.
         """
-        from shoal.kernels.boxes import walk_boxes
+        from shoal.kernels.bounding import walk_boxes
 
         size, width = len(self.counts), min(self.least, _MOST_IDS)
         ratios = np.full(size, 1.0 / _REACH)

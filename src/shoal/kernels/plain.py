@@ -95,7 +95,7 @@ def cheapest_boxes(
     ladders: Sequence[Sequence[tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], bool]]],
     least: int,
 ) -> list[float]:
-    """Return what the cheapest box of each tuple costs: see :func:`shoal.kernels.boxes.walk_boxes`.
+    """Return what the cheapest box of each tuple costs: see :func:`shoal.kernels.bounding.walk_boxes`.
 
     ``codes[tuple, column]``; a ladder is steps of (label by code, cost by code, whether the line does not count).
     """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.boxes import walk_boxes
+from shoal.kernels.bounding import walk_boxes
 from shoal.kernels.plain import cheapest_boxes, largest_ratios
 
 REACH = 1.3
