@@ -21,6 +21,7 @@ NAMES = (
     "audit_speed",
     "full_domain",
     "golden",
+    "bounds",
     "hierarchies",
     "yaseen18",
 )

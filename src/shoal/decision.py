@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Progress, silent
+from shoal.bounds import LowerBound
 from shoal.domains import STAR
 from shoal.errors import Infeasible
 from shoal.frequencies import Classes
 from shoal.policy import Policy
-from shoal.recodings.base import Column, Floats, Recoding, Shown
+from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
+from shoal.recodings.local import Local
 from shoal.recodings.publication import Publication, publish
 from shoal.release import titles
 from shoal.tables.encode import Encoded, encode
 from shoal.utility.base import Outcome
+from shoal.utility.certainty_penalty import CertaintyPenalty
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,21 @@ class Decision:
                 return self.recoding.proof.loss
             loss = loss.auditable()
         return loss.measure(outcome).total
+
+    @property
+    def bound(self) -> float | None:
+        """The certainty penalty that no local recoding can go below, where the recoding is local and it was sought."""
+        return self.recoding.proof.bound if isinstance(self.recoding, Local) and self.recoding.proof else None
+
+    def bounded(self, how: LowerBound, progress: Progress = silent) -> Decision:
+        """Return the same decision with a bound on what any local recoding loses, where this one is local."""
+        if not isinstance(self.recoding, Local):
+            return self
+        found = how.of(self.encoded.problem(self.policy, progress))
+        barred, records = self.encoded.barred, self.encoded.frequencies.records
+        total = (found.total * (records - barred) + barred) / records  # a barred record is suppressed by any recoding
+        loss = CertaintyPenalty().measure(self.outcome()).total
+        return replace(self, recoding=replace(self.recoding, proof=Proof(loss, total, notes=(found.how,))))
 
     def outcome(self) -> Outcome:
         """Return what became of the table."""

@@ -127,6 +127,7 @@ class Release:
             path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
         )
         checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects)
+        checked = checked.claiming(self.audit.claimed_bound)
         faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
         if list(written.columns) != list(self.frame.columns):
             faults.append(Fault("the file's columns are not the release's", got=", ".join(written.columns)))
@@ -147,6 +148,15 @@ def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | Non
         for name, value in attained_by(checked).items()
         if attained.get(name) != value
     ]
+    lost, bound = checked.utility.get("certainty-penalty"), checked.claimed_bound
+    if bound is not None and lost is not None and lost.total < bound - 1e-9:
+        faults.append(
+            Fault(
+                "search and audit disagree",
+                where="bound",
+                got=f"the search claims that nothing goes below {bound}, the audit counts {lost.total}",
+            )
+        )
     if claimed is not None and (claimed.published, claimed.classes) != (checked.published, checked.classes):
         faults.append(
             Fault(

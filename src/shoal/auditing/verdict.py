@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,8 @@ class Audit:
     faults: tuple[Fault, ...]
     columns: dict[str, dict[str, Any]]
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
+    claimed_bound: float | None = None
+    """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
     @property
     def suppressed(self) -> int:
@@ -95,6 +97,10 @@ class Audit:
     def holds(self) -> bool:
         """Whether every promise holds and nothing is wrong with the table."""
         return all(model.holds for model in self.models) and all(fault.kind == "note" for fault in self.faults)
+
+    def claiming(self, bound: float | None) -> Audit:
+        """Return the audit with what the search claims that no local recoding can go below."""
+        return replace(self, claimed_bound=bound)
 
     def failures(self) -> list[Fault]:
         """Return what does not hold."""
@@ -133,7 +139,11 @@ class Audit:
             "columns": self.columns,
             "faults": [fault.to_dict() for fault in self.faults],
             "policy_hash": self.policy.hash,
-        }
+        } | (
+            {}
+            if self.claimed_bound is None
+            else {"bound": self.claimed_bound, "bound_is": "claimed by the search; the audit did not count it"}
+        )
 
     def to_json(self) -> str:
         """Return the audit as JSON."""

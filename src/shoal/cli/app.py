@@ -97,6 +97,9 @@ def anonymize(
         Path | None,
         typer.Option(help="Where persons are counted: write who each published record is about, for your own audits."),
     ] = None,
+    bound: Annotated[
+        float, typer.Option(help="About how many seconds to spend on what no local recoding can go below.", min=0)
+    ] = 0.25,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -108,6 +111,7 @@ def anonymize(
 
     The written file is read back and audited; if anything does not hold, nothing is left behind.
     """
+    from shoal.bounds import LowerBound
     from shoal.pipeline import anonymize as release_of
     from shoal.policy import Policy
     from shoal.tables.write import ENDINGS
@@ -115,7 +119,9 @@ def anonymize(
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
     with show.progress(quiet or json) as progress:
-        release = release_of(data, Policy.read(policy), progress=progress, **reading(delimiter, quote, encoding, sheet))
+        given = reading(delimiter, quote, encoding, sheet)
+        effort = LowerBound(effort=bound)
+        release = release_of(data, Policy.read(policy), progress=progress, bound=effort, **given)
         files = release.write(out, format=format)
         if subjects is not None:
             release.write_subjects(subjects)

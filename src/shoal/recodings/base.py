@@ -82,20 +82,24 @@ class Proof:
     True
     >>> print(Proof(loss=0.25, bound=0.2, nodes=12960, looked=300, stopped="after 5 s"))
     loss 0.2500, no node can go below 0.2000 (gap 0.0500): not proven, stopped after 5 s; looked at 300 of 12,960 nodes
+    >>> print(Proof(loss=0.0182, bound=0.0118))
+    loss 0.0182; no local recoding can go below 0.0118
+    >>> print(Proof(loss=0.0118, bound=0.0118))
+    loss 0.0118; no local recoding can go below 0.0118: proven to be the best
     """
 
     loss: float
     """The loss that the search counted for its answer."""
     bound: float | None
     """What no recoding of the same kind goes below; ``None`` where that is not known."""
-    nodes: int
-    """How many recodings of that kind there are."""
-    looked: int
+    nodes: int | None = None
+    """How many recodings of that kind there are; ``None`` for local ones, which nobody counts."""
+    looked: int = 0
     """How many of them were counted; the others were ruled out."""
     stopped: str = ""
     """Why the search ended early, if it did."""
     notes: tuple[str, ...] = ()
-    """What the search could not make use of."""
+    """What the search could not make use of, or how the bound was found."""
 
     @property
     def gap(self) -> float | None:
@@ -109,6 +113,9 @@ class Proof:
 
     def __str__(self) -> str:
         text = f"loss {self.loss:,.4f}"
+        if self.nodes is None:
+            text += "" if self.bound is None else f"; no local recoding can go below {self.bound:,.4f}"
+            return text + (": proven to be the best" if self.proven else "")
         if self.bound is not None and self.gap is not None:
             text += f", no node can go below {self.bound:,.4f} (gap {0.0 if self.proven else self.gap:.4f})"
         text += ": proven" if self.proven else ": not proven"
@@ -123,11 +130,10 @@ class Proof:
             "bound": self.bound,
             "gap": 0.0 if self.proven else self.gap,
             "proven": self.proven,
-            "nodes": self.nodes,
-            "looked": self.looked,
         }
         return (
             data
+            | ({} if self.nodes is None else {"nodes": self.nodes, "looked": self.looked})
             | ({"stopped": self.stopped} if self.stopped else {})
             | ({"notes": list(self.notes)} if self.notes else {})
         )

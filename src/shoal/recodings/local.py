@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.domains import STAR
 from shoal.frequencies import Codes, Frequencies
-from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.base import Column, Draft, Ints, Proof, Recoding, Shown
 from shoal.recodings.forms import FORMS, Members
 
 Bools = npt.NDArray[np.bool_]
@@ -32,6 +32,8 @@ class Local(Recoding):
     """The cell of each piece, where cells are split; pieces of a cell stand in order."""
     weights: Ints | None = field(default=None, repr=False)
     """The records of each piece, where cells are split."""
+    proof: Proof | None = None
+    """The certainty penalty, and what no local recoding can go below."""
 
     @property
     def count(self) -> int:
@@ -61,12 +63,14 @@ class Local(Recoding):
         more = np.arange(seen, len(frequencies.cell_counts))
         members = np.append(self.members, np.full(len(more), -1, np.int64))
         if self.cells is None or self.weights is None:
-            return Local(members)
-        return Local(members, np.append(self.cells, more), np.append(self.weights, frequencies.cell_counts[more]))
+            return replace(self, members=members)
+        weights = np.append(self.weights, frequencies.cell_counts[more])
+        return replace(self, members=members, cells=np.append(self.cells, more), weights=weights)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number of classes; the classes themselves are the published table."""
-        return {"recoding": "local", "classes": self.count}
+        """Return the number of classes, which are the published table, and how near they are to the best."""
+        proof = {} if self.proof is None else {"proof": self.proof.to_dict()}
+        return {"recoding": "local", "classes": self.count, **proof}
 
 
 def _say_something(

@@ -42,6 +42,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "risk_chart": _risk_chart(audit),
         "has_before": bool(audit.risk_before),
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
+        "bound": _bound(audit),
         "loss_chart": charts.bars([(name, float(told["certainty-penalty"])) for name, told in _lost(audit)]),
         "columns": list(_columns(audit)),
         "faults": [fault.to_dict() for fault in audit.faults],
@@ -251,6 +252,17 @@ def _loss(name: str, total: float, policy: Policy) -> dict[str, Any]:
         "summary": entry.summary() if entry else "",
         "is_searched": name == policy.loss.key(),
     }
+
+
+def _bound(audit: Audit) -> str | None:
+    """Return what the search claims that no local recoding can go below, as a sentence."""
+    lost, bound = audit.utility.get("certainty-penalty"), audit.claimed_bound
+    if lost is None or bound is None:
+        return None
+    return (
+        f"Certainty penalty {lost.total:.4f}; no local recoding of this table that keeps the policy can go below "
+        f"{bound:.4f}. The search that made the table proved that; the audit did not count it."
+    )
 
 
 def _lost(audit: Audit) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,0 +1,215 @@
+"""No local recoding goes below the bound: compared with the best of all recodings of small tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.algorithms.base import Problem
+from shoal.bounds import _BINS, LowerBound
+from shoal.decision import Decision
+from shoal.policy import Policy
+from shoal.recodings.local import Local
+from shoal.recodings.publication import publish
+from shoal.reporting import render
+from shoal.tables.encode import Encoded, encode
+from shoal.utility.certainty_penalty import CertaintyPenalty
+
+TREES: list[Any] = [
+    {"*": {"low": ["a", "b"], "high": {"mid": ["c", "d"], "e": ["e"]}}},
+    {"*": {"a": ["a", "b"], "high": ["c", "d", "e"]}},  # a label that is called like one of its values
+    {"*": {"d": ["a", "b"], "x": ["c", "d", "e"]}},  # and one like a value that is not under it
+]
+NUMBERS: list[dict[str, Any]] = [
+    {},
+    {"publish": "sets"},
+    {"hierarchy": "intervals", "widths": [2, 4], "publish": "labels"},
+    {"hierarchy": "intervals", "widths": [2, 4], "publish": "ranges"},
+    {"hierarchy": "divisor-based", "publish": "labels"},
+    {"domain": [-2, 30]},
+]
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int, width: int = 3) -> tuple[pl.DataFrame, Policy]:
+    count = draw(st.integers(3, most))
+    columns, roles = [], {}
+    for place in range(draw(st.integers(1, width))):
+        name = f"c{place}"
+        if draw(st.booleans()):
+            values: st.SearchStrategy[Any] = st.sampled_from([0, 1, 2, 5, 9])
+            role, kind = dict(draw(st.sampled_from(NUMBERS))), pl.Int64()
+        else:
+            values, kind = st.sampled_from("abcde"), pl.String()
+            options = [{}, *({"hierarchy": "tree", "nodes": nodes, "publish": "labels"} for nodes in TREES)]
+            role = dict(draw(st.sampled_from(options)))
+            if role and draw(st.integers(0, 4)) == 0:
+                role["boundaries"] = [next(iter(role["nodes"]["*"]))]
+        if draw(st.integers(0, 2)) == 0:
+            values = st.one_of(values, st.none())
+            role["missing"] = draw(st.sampled_from(["own-value", "wildcard", "suppress"]))
+        role["weight"] = draw(st.sampled_from([1, 1, 0.5, 3]))
+        columns.append(pl.Series(name, draw(st.lists(values, min_size=count, max_size=count)), dtype=kind))
+        roles[name] = role
+    policy = Policy(
+        quasi_identifiers=roles,
+        models=[{"name": "k-anonymity", "k": draw(st.integers(2, 4))}],
+        algorithm="mondrian",
+        max_suppressed=draw(st.sampled_from([0.0, 0.0, 0.2, 0.5])),
+        suppressed=draw(st.sampled_from(["star", "drop"])),
+    )
+    return pl.DataFrame(columns), policy
+
+
+def partitions(count: int, least: int, suppressed: int) -> Iterator[list[int]]:
+    """Yield every way to put records into classes of at least ``least``, some of them suppressed (-1)."""
+    members: list[int] = []
+    sizes: list[int] = []
+
+    def grow() -> Iterator[list[int]]:
+        missing = sum(max(least - size, 0) for size in sizes)
+        if missing > count - len(members):
+            return
+        if len(members) == count:
+            yield list(members)
+            return
+        for number in range(-1 if members.count(-1) < suppressed else 0, len(sizes) + 1):
+            if number == len(sizes):
+                sizes.append(0)
+            if number >= 0:
+                sizes[number] += 1
+            members.append(number)
+            yield from grow()
+            members.pop()
+            if number >= 0:
+                sizes[number] -= 1
+                if not sizes[number]:
+                    sizes.pop()
+
+    yield from grow()
+
+
+def loss_of(encoded: Encoded, policy: Policy, members: list[int], cells: Any) -> float | None:
+    """Return what a recoding loses, ``None`` where it is not allowed."""
+    searchable = encoded.searchable
+    rank = np.lexsort([members, cells])
+    recoding = Local(np.array(members, np.int64)[rank], cells[rank], np.ones(len(cells), np.int64))
+    publication = publish(
+        recoding.extended(encoded.frequencies), encoded.frequencies, encoded.columns, policy.models, encoded.sensitive,
+        star=policy.suppressed == "star",
+    )  # fmt: skip
+    classes = publication.classes
+    if not classes.count or publication.suppressed > policy.may_suppress(encoded.frequencies.records):
+        return None
+    if not all(model.holds(classes, encoded.sensitive).all() for model in policy.models):
+        return None
+    assert searchable.records == len(members)
+    return CertaintyPenalty().measure(Decision(policy, encoded, recoding, publication).outcome()).total
+
+
+def bounds_of(problem: Problem) -> Iterator[float]:
+    """Yield bounds of all kinds: basic, raised, and with all boxes that may be joined."""
+    for bins in _BINS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("shoal.bounds._BINS", (bins,))
+            yield LowerBound(effort=0).of(problem).total
+            yield LowerBound().of(problem).total
+
+
+def best_and_bounds(table: pl.DataFrame, policy: Policy, least: int) -> tuple[float | None, list[float]]:
+    encoded = encode(table, policy)
+    if not encoded.searchable.records or encoded.barred > policy.may_suppress(table.height):
+        return None, []
+    cells = np.repeat(np.arange(len(encoded.searchable.cell_counts)), encoded.searchable.cell_counts)
+    suppressed = policy.may_suppress(table.height) - encoded.barred
+    losses = [loss_of(encoded, policy, members, cells) for members in partitions(len(cells), least, suppressed)]
+    problem = encoded.problem(policy)
+    barred, records = encoded.barred, encoded.frequencies.records
+    bounds = [(bound * (records - barred) + barred) / records for bound in bounds_of(problem)]
+    return min((loss for loss in losses if loss is not None), default=None), bounds
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases(most=5))
+def test_no_recoding_goes_below_the_bound_however_classes_are_joined(case: tuple[pl.DataFrame, Policy]) -> None:
+    best, bounds = best_and_bounds(*case, least=1)  # small classes that look alike are one class
+    if best is not None:
+        assert max(bounds) <= best + 1e-12
+        assert bounds[0] <= bounds[1] + 1e-12
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases(most=7))
+def test_no_recoding_goes_below_the_bound(case: tuple[pl.DataFrame, Policy]) -> None:
+    table, policy = case
+    best, bounds = best_and_bounds(table, policy, least=policy.k)
+    if best is not None:
+        assert max(bounds) <= best + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(most=40, width=4), st.integers(2, 6))
+def test_the_bound_never_falls_as_k_rises(case: tuple[pl.DataFrame, Policy], k: int) -> None:
+    table, policy = case
+    encoded = encode(table, policy)
+    policies = [policy.replace(models=[{"name": "k-anonymity", "k": value}]) for value in (k, k + 1)]
+    if not encoded.searchable.records or encoded.barred > policy.may_suppress(table.height):
+        return
+    found = [LowerBound(effort=0).of(encoded.problem(asked)).total for asked in policies]
+    assert found[0] <= found[1] + 1e-12
+    assert found[0] == LowerBound(effort=0).of(encoded.problem(policies[0])).total
+
+
+def test_nothing_must_be_lost_where_all_have_company() -> None:
+    table = pl.DataFrame({"age": [30] * 3 + [40] * 3, "sex": ["F"] * 3 + ["M"] * 3})
+    policy = Policy(quasi_identifiers={"age": {}, "sex": {}}, models=[{"name": "k-anonymity", "k": 3}])
+    assert LowerBound(effort=1).of(encode(table, policy).problem(policy)).total == 0.0
+
+
+def test_raising_finds_what_an_outlier_costs_its_company() -> None:
+    """One record far from a crowd of two: all three pay for it, and the bound says so."""
+    table = pl.DataFrame({"age": [30, 30, 40, 40, 40, 40], "sex": ["F"] * 6})
+    policy = Policy(quasi_identifiers={"age": {}, "sex": {}}, models=[{"name": "k-anonymity", "k": 3}])
+    problem = encode(table, policy).problem(policy)
+    assert LowerBound(effort=0).of(problem).total == pytest.approx(2 * 1.0 / (6 * 2))
+    # {30, 30, 40} and {40, 40, 40}: three records pay 1
+    assert LowerBound(effort=1).of(problem).total == pytest.approx(3 * 1.0 / (6 * 2), rel=1e-3)
+
+
+def test_a_table_of_more_boxes_than_the_budget_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({f"c{place}": random.integers(0, 50, 300) for place in range(5)})
+    policy = Policy(quasi_identifiers={name: {} for name in table.columns}, models=[{"name": "k-anonymity", "k": 5}])
+    problem = encode(table, policy).problem(policy)
+    whole = LowerBound(effort=0).of(problem)
+    monkeypatch.setattr("shoal.bounds._BASIC", 100_000)
+    joined = LowerBound(effort=0).of(problem)
+    monkeypatch.setattr("shoal.bounds._BASIC", 1_000)
+    short = LowerBound(effort=0).of(problem)
+    monkeypatch.undo()
+    assert "some were joined" in joined.how
+    assert "not all were looked into" in short.how
+    assert 0.0 <= short.total <= joined.total < whole.total <= shoal.anonymize(table, policy).loss
+    assert joined.total > 0.0
+
+
+def test_a_local_release_tells_its_bound() -> None:
+    table, policy = shoal.datasets.load("hospital")
+    release = shoal.anonymize(table, policy.replace(algorithm="mondrian"))
+    proof = release.recoding.proof
+    assert proof is not None and proof.bound is not None
+    assert 0.0 < proof.bound <= release.loss == pytest.approx(proof.loss)
+    assert release.audit.to_dict()["bound"] == proof.bound
+    assert "claimed by the search" in release.audit.to_dict()["bound_is"]
+    assert release.manifest["recoding"]["proof"]["bound"] == proof.bound
+    assert "no local recoding can go below" in str(proof)
+    assert "no local recoding of this table" in render(release.audit, release.manifest)
+    full_domain = shoal.anonymize(table, policy.replace(algorithm="exhaustive"))
+    assert "bound" not in full_domain.audit.to_dict()
