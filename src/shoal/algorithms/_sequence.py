@@ -12,7 +12,7 @@ from shoal.algorithms.base import Ints
 
 _UNITS = 60_000
 """Units that are sorted and cut in about a tenth of a second: small tables can try more orders in the same time."""
-_TRIES = 8
+_TRIES = 2
 """Orders that are tried for an effort of 1."""
 
 

@@ -16,9 +16,9 @@ from shoal.algorithms._units import Units, costs_of
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
 
-_TOGETHER = 6
-"""Classes that are taken apart together."""
-_ROUNDS = 20
+_TOGETHER = (4, 6, 9, 13)
+"""Classes that are taken apart together, in turn: few are quick, many find what few do not."""
+_ROUNDS = 30
 """Rounds of the search for an effort of 1."""
 _WORTH = 3.0
 """Blocks that cost so many times the mean of the first cut are always taken apart, cheaper ones less often."""
@@ -142,7 +142,9 @@ def _blocks(units: Units, costs: Any, members: Ints, turn: int) -> tuple[Ints, I
     random = np.random.default_rng([units.problem.seed, turn])
     seen_from = order[starts[:-1] + (random.random(count) * np.diff(starts)).astype(np.int64)]
     ranked, ends = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-    blocks = split_blocks(costs, units.codes[seen_from], _TOGETHER, units.problem.seed, turn, ranked, ends)
+    blocks = split_blocks(
+        costs, units.codes[seen_from], _TOGETHER[turn % len(_TOGETHER)], units.problem.seed, turn, ranked, ends
+    )
     sizes = np.diff(ends[: blocks + 1])
     block, place = np.empty(count, np.int64), np.empty(count, np.int64)
     block[ranked] = np.repeat(np.arange(blocks), sizes)
