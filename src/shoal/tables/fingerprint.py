@@ -10,6 +10,8 @@ import polars as pl
 
 from shoal.tables.columns import codes_of, domain_of, plain
 
+STRETCH = 2**14
+"""How much work a guess costs: a power of two."""
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -39,7 +41,7 @@ def fingerprint(frame: pl.DataFrame, salt: str) -> str:
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
     sums = f"{frame.height} {frame.columns} {int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
-    stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
+    stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=STRETCH, r=8, p=1, dklen=32)
     return stretched.hex()
 
 
