@@ -90,9 +90,7 @@ def test_spare_lowers_the_loss_within_what_is_allowed(seed: int, allowed: int, p
     order = np.argsort(members, kind="stable")
     starts = np.searchsorted(members[order], np.arange(classes + 1))
     result = members.copy()
-    kernels.spare(
-        case.costs, case.codes, case.bits, case.weights, records, order, starts, case.least, allowed, result
-    )
+    kernels.spare(case.costs, case.codes, case.bits, case.weights, records, order, starts, case.least, allowed, result)
     out = result < 0
     assert records[out].sum() <= allowed
     assert (result[~out] == members[~out]).all()

@@ -508,9 +508,7 @@ def _boxes(
                     yield cost + width, inside
 
 
-def total_cost(
-    members: Sequence[int], tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]
-) -> float:
+def total_cost(members: Sequence[int], tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> float:
     """Return what classes cost that are given by the class of each unit: :func:`shoal.kernels.neighbourhood.descend`.
 
     Columns as for :func:`box_costs`; a unit of class -1 is suppressed and costs all weights.
@@ -541,7 +539,8 @@ def growth(
     one: Sequence[int], other: Sequence[int], tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]
 ) -> float:
     """Return what all cost more if one class of units joins another one: ``neighbourhood.choose_neighbours``."""
-    costs = []
-    for units in ([*one, *other], one, other):
-        costs.append(sum(records[unit] for unit in units) * sum(box_costs([tuples[unit] for unit in units], columns)))
+    costs = [
+        sum(records[unit] for unit in units) * sum(box_costs([tuples[unit] for unit in units], columns))
+        for units in ([*one, *other], one, other)
+    ]
     return costs[0] - costs[1] - costs[2]
