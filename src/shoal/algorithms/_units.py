@@ -240,4 +240,4 @@ def _beyond(column: Column) -> Floats:
         raise ValueError("the column has no boundaries")
     low, high, level = _pairs(column)
     limits = np.minimum.accumulate(np.where(high >= low, column.limits[high], column.levels.height), axis=1)
-    return BEYOND * (level > limits) * (high >= low)
+    return np.where((level > limits) & (high >= low), BEYOND, 0.0)
