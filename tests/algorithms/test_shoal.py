@@ -211,6 +211,15 @@ def test_boundaries(publish: str) -> None:
     assert release.suppressed == 0
 
 
+def test_boundaries_of_sets_count_more_than_loss() -> None:
+    # two records of each age: together they lose least, but their places may not be shown together
+    table = pl.DataFrame({"age": [age for age in range(20) for _ in "ac"], "place": [*"ac"] * 20})
+    columns = {"age": {"weight": 20.0}, "place": {**TREE, "boundaries": ["ab", "cde"]}}
+    release = shoal.anonymize(table, policy(columns, 2, publish="sets"))
+    assert release.audit.holds
+    assert release.suppressed == 0
+
+
 @pytest.mark.parametrize("subject", [None, "who"])
 def test_diversity_and_persons(subject: str | None) -> None:
     table = mixed(400)
