@@ -13,7 +13,7 @@ from shoal.algorithms.base import Ints
 _UNITS = 60_000
 """Units that are sorted and cut in about a tenth of a second: small tables can try more orders in the same time."""
 _TRIES = 2
-"""Orders that are tried for an effort of 1."""
+"""Orders that are tried besides for any effort: the same for all, so that more effort never ends with more loss."""
 
 
 def best_sequence(units: Units, costs: Any, effort: float) -> tuple[Ints, float]:
@@ -21,7 +21,7 @@ def best_sequence(units: Units, costs: Any, effort: float) -> tuple[Ints, float]
     problem = units.problem
     keys = ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)
     total, members, order = _cut(units, costs, keys)
-    tries = min(12, _UNITS // max(len(units), 1)) + round(effort * _TRIES * min(1.0, _UNITS / max(len(units), 1)))
+    tries = min(12, _UNITS // max(len(units), 1)) + round((effort > 0) * _TRIES * min(1.0, _UNITS / max(len(units), 1)))
     random = np.random.default_rng(problem.seed)
     for number in range(tries):
         problem.progress("looking for a good order", number, tries)

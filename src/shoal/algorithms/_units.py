@@ -23,6 +23,8 @@ _WORDS = 4
 """The most words of a set's bits; codes of larger columns share bits, which only misleads the search a little."""
 BEYOND = 1e3
 """Added to the cost of a box that is above a boundary."""
+_GUARDED = 2048
+"""Codes of a column up to which its boundaries are looked up for every pair."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Units:
     Attributes
     ----------
     codes, bits
-        ``codes[unit, column]``, and for columns that show sets the bits of the codes.
+        ``codes[unit, column]``, and for columns that show sets the bits of the codes. Columns whose boundaries need
+        a table of their own come a second time, after all others.
     weights
         How much of a class's least size a unit is.
     tuples, cells
@@ -71,7 +74,8 @@ class Units:
         else:
             cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
             weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
-        codes = np.ascontiguousarray(frequencies.tuples[tuples], dtype=np.int32)
+        shown = [*range(len(problem.columns)), *_guarded(problem.columns)]
+        codes = np.ascontiguousarray(frequencies.tuples[tuples][:, shown], dtype=np.int32)
         return cls(problem, codes, _bits(codes, costs), weights, records, tuples, cells)
 
     def __len__(self) -> int:
@@ -145,17 +149,28 @@ def costs_of(columns: tuple[Column, ...]) -> Costs:
         words.append(words[-1] + (min(-(-levels.size // 64), _WORDS) if form == SET else 0))
         starred = form == SET and levels.size > 0 and levels.penalties[0, -1] > 0.0
         wild.append((levels.size - 1) % (64 * (words[-1] - words[-2])) if starred else -1)
+    guarded = tuple(columns[place] for place in _guarded(columns))
+    for column in guarded:
+        forms.append(TABLE)
+        numbers.append(_beyond(column).ravel())
+        singles.append(np.zeros(column.levels.size))
+        starts.append(starts[-1] + len(numbers[-1]))
+        label_starts.append(label_starts[-1])
+        single_starts.append(single_starts[-1] + column.levels.size)
+        words.append(words[-1])
+        wild.append(-1)
+    every = (*columns, *guarded)
     return Costs(
         np.array(forms, np.int64),
-        np.array([column.levels.size for column in columns], np.int64),
+        np.array([column.levels.size for column in every], np.int64),
         np.array(starts[:-1], np.int64),
         np.concatenate(numbers),
         np.array(label_starts[:-1], np.int64),
         np.concatenate(labels).astype(np.int32),
-        np.array([column.levels.height for column in columns], np.int64),
+        np.array([column.levels.height for column in every], np.int64),
         np.array(single_starts[:-1], np.int64),
         np.concatenate(singles),
-        np.array([column.weight for column in columns], np.float64),
+        np.array([column.weight for column in columns] + [0.0] * len(guarded), np.float64),
         np.array(words, np.int64),
         np.array(wild, np.int64),
     )
@@ -167,6 +182,15 @@ def _form(column: Column) -> int:
     if column.levels.size <= _FEW:
         return TABLE
     return RANGE if column.form == "ranges" else LABEL
+
+
+def _guarded(columns: tuple[Column, ...]) -> list[int]:
+    """Return the columns with boundaries that no table of their costs knows."""
+    return [
+        place
+        for place, column in enumerate(columns)
+        if column.limits is not None and _form(column) != TABLE and column.levels.size <= _GUARDED
+    ]
 
 
 def _numbers(column: Column, form: int) -> Floats:
@@ -189,10 +213,7 @@ def _points(column: Column) -> Floats:
 def _table(column: Column) -> Floats:
     """``[least, greatest]``: the penalty of all between two codes."""
     levels = column.levels
-    low, high = np.meshgrid(np.arange(levels.size), np.arange(levels.size), indexing="ij")
-    level = np.full(low.shape, levels.height, np.int64)
-    for candidate in range(levels.height - 1, -1, -1):
-        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    low, high, level = _pairs(column)
     if column.form == "ranges":
         points = _points(column)
         spread = points[high] - points[low]
@@ -200,7 +221,23 @@ def _table(column: Column) -> Floats:
         np.fill_diagonal(result, levels.penalties[0])
     else:
         result = levels.penalties[level, low]
-    if column.limits is not None:
-        limits = np.minimum.accumulate(np.where(high >= low, column.limits[high], levels.height), axis=1)
-        result = result + BEYOND * (level > limits) * (high >= low)
-    return result
+    return result if column.limits is None else result + _beyond(column)
+
+
+def _pairs(column: Column) -> tuple[Ints, Ints, Ints]:
+    """Return all pairs of codes, and the lowest level at which they share a label."""
+    levels = column.levels
+    low, high = np.meshgrid(np.arange(levels.size), np.arange(levels.size), indexing="ij")
+    level = np.full(low.shape, levels.height, np.int64)
+    for candidate in range(levels.height - 1, -1, -1):
+        level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
+    return low, high, level
+
+
+def _beyond(column: Column) -> Floats:
+    """``[least, greatest]``: what is added where all between two codes are above a boundary."""
+    if column.limits is None:
+        raise ValueError("the column has no boundaries")
+    low, high, level = _pairs(column)
+    limits = np.minimum.accumulate(np.where(high >= low, column.limits[high], column.levels.height), axis=1)
+    return np.where((level > limits) & (high >= low), BEYOND, 0.0)

@@ -18,6 +18,8 @@ from shoal.recodings.local import Local
 
 _TOGETHER = (4, 6, 9, 13)
 """Classes that are taken apart together, in turn: few are quick, many find what few do not."""
+_RECORDS = 1000
+"""Records that are taken apart together at most, where two classes have fewer: large classes go two by two."""
 _ROUNDS = 30
 """Rounds of the search for an effort of 1."""
 _WORTH = 3.0
@@ -58,7 +60,7 @@ class Shoal(Algorithm):
     """
 
     effort: Annotated[float, Field(ge=0.0, le=1000.0, allow_inf_nan=False)] = 1.0
-    """How long to search for less loss: 0 is the sequence and the program only, every 1 is twenty rounds more."""
+    """How long to search for less loss: 0 is the sequence and the program only, every 1 is thirty rounds more."""
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """The most time that the rounds may take; the answer then depends on the machine."""
 
@@ -85,10 +87,10 @@ class Shoal(Algorithm):
                     break
                 try:
                     members = _round(units, costs, members, worth, turn, pool, cores)
+                    units.problem.progress("searching for less loss", turn + 1, rounds)
                 except KeyboardInterrupt as stopped:
                     stopped.members = members  # type: ignore[attr-defined]
                     raise
-                units.problem.progress("searching for less loss", turn + 1, rounds)
         return members
 
 
@@ -142,9 +144,8 @@ def _blocks(units: Units, costs: Any, members: Ints, turn: int) -> tuple[Ints, I
     random = np.random.default_rng([units.problem.seed, turn])
     seen_from = order[starts[:-1] + (random.random(count) * np.diff(starts)).astype(np.int64)]
     ranked, ends = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-    blocks = split_blocks(
-        costs, units.codes[seen_from], _TOGETHER[turn % len(_TOGETHER)], units.problem.seed, turn, ranked, ends
-    )
+    most = max(min(_TOGETHER[turn % len(_TOGETHER)], _RECORDS // max(units.problem.least_records, 1)), 2)
+    blocks = split_blocks(costs, units.codes[seen_from], most, units.problem.seed, turn, ranked, ends)
     sizes = np.diff(ends[: blocks + 1])
     block, place = np.empty(count, np.int64), np.empty(count, np.int64)
     block[ranked] = np.repeat(np.arange(blocks), sizes)

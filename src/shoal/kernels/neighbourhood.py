@@ -9,6 +9,8 @@ from shoal.kernels.program import cut_sequence
 from shoal.kernels.widths import SET, copy_box, join, joined_cost, own_cost, span_cost
 
 _SLACK = 1e-12
+_MANY = 2000
+"""Units of a block above which it is left as it is: every pair of units is looked at."""
 
 
 @nb.njit(cache=True, nogil=True)
@@ -393,6 +395,9 @@ def improve_blocks(
     for block in range(first, last):
         begin, end = unit_starts[block], unit_starts[block + 1]
         units = listed[begin:end]
+        if end - begin > _MANY:
+            members[begin:end] = class_of[begin:end]
+            continue
         own_codes, own_bits, own_weights = codes[units], bits[units], weights[units]
         now = class_of[begin:end].copy()
         classes = _renumber(now)
@@ -480,13 +485,17 @@ def _best_cut(costs, codes, bits, weights, inside, records, least):
 
 @nb.njit(cache=True, nogil=True)
 def choose_neighbours(costs, codes, bits, weights, members, failing, into):
-    """Point each failing class to the neighbour, in the order of the classes, that it costs less to join."""
+    """Point each failing class to the neighbour, in the order of the classes, that it costs less to join.
+
+    A class that another one joins stays where it is, even if it fails itself: the two may comply.
+    """
     classes = len(failing)
     lows, highs = np.empty((classes, codes.shape[1]), np.int32), np.empty((classes, codes.shape[1]), np.int32)
     held, sizes = np.empty((classes, bits.shape[1]), np.uint64), np.zeros(classes, np.int64)
     fill_boxes(codes, bits, weights, members, lows, highs, held, sizes)
+    joined = np.zeros(classes, np.bool_)
     for own in range(classes):
-        if not failing[own] or into[own] != own:
+        if not failing[own] or joined[own]:
             continue
         best, chosen = np.inf, -1
         for other in (own - 1, own + 1):
@@ -500,6 +509,7 @@ def choose_neighbours(costs, codes, bits, weights, members, failing, into):
         if chosen >= 0:
             # a class that was joined already takes the new one along
             into[own] = into[chosen]
+            joined[into[own]] = True
 
 
 @nb.njit(cache=True, nogil=True)
@@ -517,8 +527,11 @@ def spare(costs, codes, bits, weights, records, order, starts, least, allowed, m
     """
     classes, columns = len(starts) - 1, codes.shape[1]
     nothing = costs.weights.sum()
-    lows, highs = np.empty((1, columns), np.int32), np.empty((1, columns), np.int32)
-    held = np.empty((1, bits.shape[1]), np.uint64)
+    most = np.diff(starts).max()
+    live, own_members = np.empty(most, np.int64), np.zeros(most, np.int64)
+    rest_lows, rest_highs = np.empty((most, columns), np.int32), np.empty((most, columns), np.int32)
+    rest_held, without, inside = np.empty((most, bits.shape[1]), np.uint64), np.zeros(most), np.empty(most, np.int64)
+    one = (np.empty((1, columns), np.int32), np.empty((1, columns), np.int32), np.empty((1, bits.shape[1]), np.uint64))
     gains, units = np.empty(classes), np.empty(classes, np.int64)
     stale = np.ones(classes, np.bool_)
     while allowed > 0:
@@ -526,31 +539,36 @@ def spare(costs, codes, bits, weights, records, order, starts, least, allowed, m
             if not stale[own]:
                 continue
             stale[own], gains[own], units[own] = False, 0.0, -1
-            size = np.int64(0)
+            count, size, held_records = 0, np.int64(0), np.int64(0)
             for place in range(starts[own], starts[own + 1]):
                 if members[order[place]] >= 0:
-                    if size == 0:
-                        copy_box(lows, highs, held, 0, codes, codes, bits, order[place])
-                    else:
-                        join(lows, highs, held, 0, codes, codes, bits, order[place])
+                    live[count] = order[place]
+                    count += 1
                     size += weights[order[place]]
+                    held_records += records[order[place]]
             if size <= least:
                 continue
-            paid = size * own_cost(costs, lows, highs, held, 0)
-            for place in range(starts[own], starts[own + 1]):
-                unit = order[place]
-                if members[unit] < 0 or size - weights[unit] < least:
+            own_codes, own_bits = codes[live[:count]], bits[live[:count]]
+            _without(
+                costs,
+                own_codes,
+                own_bits,
+                own_members[:count],
+                0,
+                without,
+                inside,
+                rest_lows,
+                rest_highs,
+                rest_held,
+                one,
+            )
+            paid = held_records * own_cost(costs, one[0], one[1], one[2], 0)  # the box of all of them
+            for place in range(count):
+                unit = live[place]
+                if size - weights[unit] < least:
                     continue
-                begun = False
-                for other in range(starts[own], starts[own + 1]):
-                    if other != place and members[order[other]] >= 0:
-                        if begun:
-                            join(lows, highs, held, 0, codes, codes, bits, order[other])
-                        else:
-                            copy_box(lows, highs, held, 0, codes, codes, bits, order[other])
-                            begun = True
-                rest = (size - weights[unit]) * own_cost(costs, lows, highs, held, 0)
-                gain = (paid - rest - weights[unit] * nothing) / records[unit]
+                rest = (held_records - records[unit]) * without[place]
+                gain = (paid - rest) / records[unit] - nothing
                 if gain > gains[own]:
                     gains[own], units[own] = gain, unit
         taken = False

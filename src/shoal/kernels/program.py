@@ -12,8 +12,9 @@ from shoal.kernels.widths import SET, TABLE, set_cost, span_cost
 def cut_sequence(costs, codes, bits, weights, order, least, members):
     """Cut a sequence into runs of at least so many records, with the least total cost; return that cost.
 
-    A run of twice as many records could be cut again, so only shorter ones are tried: time is linear in the number of
-    units times ``least``.
+    A run that could be cut in two costs no less than its parts, so only shorter ones are tried: fewer than twice as
+    many records, or three times where units are of several records. Time is linear in the number of units times
+    ``least``.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
             cost += own_cost[column]
         for word in range(bits.shape[1]):
             held[0, word] = bits[unit, word]
-        records = weights[unit]
+        records, last = weights[unit], np.int64(0)
         for begin in range(end - 1, -1, -1):
             if begin < end - 1:
                 # only the columns that the next unit widens change
@@ -72,7 +73,9 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
                 total = best[begin] + records * cost
                 if total < best[end]:
                     best[end], start[end] = total, begin
-            if records >= 2 * least and best[end] < np.inf:
+            if records >= least and last == 0:
+                last = records  # the fewest records that a part at this end could have
+            if last > 0 and records - last >= least:
                 break
     if best[count] == np.inf:
         for place in range(count):

@@ -1,0 +1,289 @@
+"""Shoal: models hold, less is lost with more effort, and small tables come near the best of all partitions."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.strategies import tables_and_policies
+
+import shoal
+from shoal.bounds import LowerBound
+from shoal.decision import decide
+from shoal.errors import Infeasible
+from shoal.policy import Policy
+from shoal.recodings.forms import FORMS, Members
+from shoal.tables.encode import encode
+
+TREE = {"hierarchy": "tree", "nodes": {"*": {"ab": ["a", "b"], "cde": {"c": ["c"], "de": ["d", "e"]}}}}
+
+
+def policy(columns: Any, k: int = 3, effort: float = 0.3, **more: Any) -> Policy:
+    how = {"name": "shoal", "effort": effort, **more.pop("how", {})}
+    models = [{"name": "k-anonymity", "k": k}, *more.pop("models", [])]
+    return Policy(quasi_identifiers=columns, models=models, algorithm=how, **more)
+
+
+def mixed(count: int, seed: int = 0) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": random.integers(0, 60, count),
+            "place": random.choice(list("abcde"), count),
+            "illness": random.choice(["x", "y", "z"], count, p=[0.8, 0.15, 0.05]),
+            "who": random.integers(0, max(count // 2, 1), count),
+        }
+    )
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(tables_and_policies(), st.sampled_from([0.0, 0.1, 0.4]), st.integers(0, 2**32 - 1))
+def test_every_model_holds_whatever_the_order(case: tuple[pl.DataFrame, Policy], effort: float, seed: int) -> None:
+    table, asked = case
+    asked = asked.replace(algorithm={"name": "shoal", "effort": effort}, loss="certainty-penalty")
+    try:
+        release = shoal.anonymize(table, asked)
+    except Infeasible:
+        return
+    assert release.audit.holds
+    bound = decide(table, asked).bounded(LowerBound(effort=0.0)).bound
+    assert bound is not None
+    assert bound <= release.loss + 1e-9
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=seed)
+    again = shoal.anonymize(shuffled, asked)
+    assert sorted(again.table.rows(), key=repr) == sorted(release.table.rows(), key=repr)
+    assert again.loss == release.loss
+
+
+def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, asked = mixed(600), policy({"age": {}, "place": TREE}, others="keep")
+    found = []
+    for cores in (1, 2, 3):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
+        found.append(shoal.anonymize(table, asked).table.write_csv())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("publish", ["labels", "ranges", "sets"])
+@pytest.mark.parametrize("seed", range(4))
+def test_more_effort_never_loses_more(publish: str, seed: int) -> None:
+    table = mixed(250, seed)[["age", "place", "who"]]
+    efforts = [0.0, 0.1, 0.3, 1.0, 2.0]
+    asked = [policy({"age": {}, "place": TREE, "who": {}}, 4, effort, publish=publish, seed=seed) for effort in efforts]
+    losses = [decide(table, one).loss for one in asked]
+    assert all(after <= before + 1e-9 for before, after in pairwise(losses))
+    assert losses[-1] < losses[0]
+
+
+def best_of_all(table: pl.DataFrame, asked: Policy, k: int) -> float:
+    """The least loss of all ways to put records into classes of k or more, by recursion over sets of records."""
+    encoded = encode(table, asked)
+    codes, count = encoded.frequencies.tuples[encoded.frequencies.cell_tuples[encoded.cell_of_record]], table.height
+    weight = sum(column.weight for column in encoded.columns)
+    whole = (1 << count) - 1
+    price: dict[int, float] = {}
+    for chosen in range(1, whole + 1):
+        inside = [record for record in range(count) if chosen >> record & 1]
+        if len(inside) >= k:
+            one = Members(np.zeros(len(inside), np.int64), 1)
+            price[chosen] = len(inside) * sum(
+                column.weight * float(FORMS[column.form](column.levels, one, codes[inside, place]).penalties[0])
+                for place, column in enumerate(encoded.columns)
+            )
+    best = {0: 0.0}
+    for chosen in range(1, whole + 1):
+        first, part, found = chosen & -chosen, chosen, np.inf
+        while part:
+            if part & first and part in price:
+                found = min(found, price[part] + best[chosen ^ part])
+            part = (part - 1) & chosen
+        best[chosen] = found
+    return best[whole] / (count * weight)
+
+
+def test_small_tables_come_near_the_best() -> None:
+    ratios = []
+    for seed in range(18):
+        random = np.random.default_rng(seed)
+        count, k = int(random.integers(5, 9)), int(random.integers(2, 4))
+        table = mixed(count, seed)[["age", "place"]].with_columns(other=random.choice(list("pqrstu"), count))
+        columns = {"age": {"weight": 2.0}, "place": TREE, "other": {"weight": 0.5}}
+        asked = policy(columns, k, 1.0, publish=["labels", "ranges", "sets"][seed % 3])
+        best, found = best_of_all(table, asked, k), decide(table, asked).loss
+        assert found >= best - 1e-9
+        ratios.append(found / best if best else 1.0 + found)
+    assert np.mean(ratios) <= 1.05
+
+
+def test_ctrl_c_ends_the_search_with_what_it_has() -> None:
+    table, asked = mixed(400), policy({"age": {}, "place": TREE}, 4, 1.0, others="keep")
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what == "searching for less loss" and done == 12:
+            raise KeyboardInterrupt
+
+    release = shoal.anonymize(table, asked, progress=stop)
+    assert release.audit.holds
+    # what the rounds before found is not lost
+    assert release.loss == shoal.anonymize(table, policy({"age": {}, "place": TREE}, 4, 12 / 30, others="keep")).loss
+
+
+def test_seconds_end_the_search() -> None:
+    table = mixed(3000)
+    decide(table, policy(["age", "place"], 3, 0.1))  # compiled
+    started = time.monotonic()
+    release = decide(table, policy(["age", "place"], 3, 1000.0, how={"seconds": 0.2}))
+    assert time.monotonic() - started < 20
+    assert release.attained["k-anonymity"] >= 3
+
+
+def test_one_class_of_many_records_is_quick() -> None:
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"a": random.random(5000), "b": random.random(5000)})
+    started = time.process_time()
+    found = decide(table, policy(["a", "b"], 2501, 1.0))
+    assert found.publication.classes.count == 1
+    assert time.process_time() - started < 15
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_all_values_distinct(columns: int) -> None:
+    random = np.random.default_rng(columns)
+    table = pl.DataFrame({f"c{place}": random.normal(size=300) for place in range(columns)})
+    quick, found = (decide(table, policy(table.columns, 5, effort)) for effort in (0.0, 0.5))
+    sizes = found.publication.classes.sizes
+    assert sizes.min() >= 5
+    assert found.loss <= quick.loss
+    mondrian = decide(table, policy(table.columns, 5).replace(algorithm="mondrian"))
+    assert found.loss <= mondrian.loss
+
+
+def test_all_records_equal() -> None:
+    release = shoal.anonymize(pl.DataFrame({"a": [7] * 50, "b": ["x"] * 50}), policy(["a", "b"], 7))
+    assert release.loss == 0
+    assert set(release.table.rows()) == {("7", "x")}
+
+
+def test_too_few_records() -> None:
+    with pytest.raises(Infeasible):
+        decide(pl.DataFrame({"a": [1, 2]}), policy(["a"], 3))
+
+
+@pytest.mark.parametrize(("values", "most"), [(300, 15), (100_000, 25)])
+def test_sets_of_many_values(values: int, most: float) -> None:
+    table = pl.DataFrame({"a": [f"v{code:06}" for code in range(values)]})
+    started = time.process_time()
+    found = decide(table, policy(["a"], 5, 0.05, publish="sets"))
+    assert time.process_time() - started < most
+    assert found.publication.classes.sizes.min() >= 5
+    assert found.loss < 10 / values  # no class of twice the least size
+
+
+@pytest.mark.parametrize("missing", ["own-value", "wildcard", "suppress"])
+@pytest.mark.parametrize("publish", ["labels", "ranges", "sets"])
+def test_missing_values(missing: str, publish: str) -> None:
+    table = mixed(120)[["age", "place"]].with_columns(
+        pl.when(pl.col("age") % 9 == 0).then(None).otherwise(pl.col("age")).alias("age"),
+        pl.when(pl.col("age") % 7 == 0).then(None).otherwise(pl.col("place")).alias("place"),
+    )
+    columns = {"age": {"missing": missing}, "place": {**TREE, "missing": missing}}
+    release = shoal.anonymize(table, policy(columns, 3, publish=publish, max_suppressed=0.4))
+    assert release.audit.holds
+
+
+@pytest.mark.parametrize("publish", ["labels", "sets"])
+def test_boundaries(publish: str) -> None:
+    table = mixed(300)[["age", "place"]]
+    columns = {"age": {}, "place": {**TREE, "boundaries": ["ab", "cde"]}}
+    release = shoal.anonymize(table, policy(columns, 3, publish=publish))
+    assert release.audit.holds
+    allowed = {"labels": {"a", "b", "c", "d", "e", "ab", "cde", "de"}}.get(publish)
+    for text in release.table["place"].unique().to_list():
+        held = set(text.strip("{}").split(", "))
+        assert text in allowed if allowed else (held <= {"a", "b"} or held <= {"c", "d", "e"})
+    assert release.suppressed == 0
+
+
+def test_boundaries_of_sets_count_more_than_loss() -> None:
+    # two records of each age: together they lose least, but their places may not be shown together
+    table = pl.DataFrame({"age": [age for age in range(20) for _ in "ac"], "place": [*"ac"] * 20})
+    columns = {"age": {"weight": 20.0}, "place": {**TREE, "boundaries": ["ab", "cde"]}}
+    release = shoal.anonymize(table, policy(columns, 2, publish="sets"))
+    assert release.audit.holds
+    assert release.suppressed == 0
+
+
+@pytest.mark.parametrize("subject", [None, "who"])
+def test_diversity_and_persons(subject: str | None) -> None:
+    table = mixed(400)
+    asked = policy(
+        {"age": {}, "place": TREE},
+        3,
+        sensitive=["illness"],
+        identifiers=["who"],
+        subject=subject,
+        models=[{"name": "distinct-l-diversity", "on": "illness", "l": 3}],
+    )
+    losses = []
+    for effort in (0.0, 0.5):
+        release = shoal.anonymize(table, asked.replace(algorithm={"name": "shoal", "effort": effort}))
+        assert release.audit.holds
+        losses.append(release.loss)
+    assert losses[1] <= losses[0] + 1e-9
+
+
+@pytest.mark.xfail(
+    strict=True, reason="classes are split and clustered by size alone, so every changed block is undone"
+)
+def test_the_search_finds_something_where_values_must_differ() -> None:
+    asked = policy(
+        {"age": {}, "place": TREE},
+        sensitive=["illness"],
+        identifiers=["who"],
+        models=[{"name": "distinct-l-diversity", "on": "illness", "l": 3}],
+    )
+    quick, found = (
+        decide(mixed(400), asked.replace(algorithm={"name": "shoal", "effort": effort})) for effort in (0.0, 0.5)
+    )
+    assert found.loss < quick.loss
+
+
+def test_outliers_are_suppressed_where_that_loses_less() -> None:
+    ages = [*np.random.default_rng(0).integers(20, 30, 200).tolist(), 500, 1_000, 2_000, 4_000, 50_000]
+    # ages are unique to the outliers; one class of them costs the three next ones nearly everything
+    table = pl.DataFrame({"age": ages, "place": [*"ab"] * 102 + ["a"]})
+    kept = shoal.anonymize(table, policy(["age", "place"], 4))
+    spared = shoal.anonymize(table, policy(["age", "place"], 4, max_suppressed=0.02))
+    assert kept.suppressed == 0
+    assert 0 <= spared.suppressed <= 4
+    assert spared.loss <= kept.loss
+    lone = pl.DataFrame({"age": [*[20] * 5, *[21] * 2, 1000], "place": ["a"] * 8})
+    free, strict = (shoal.anonymize(lone, policy(["age", "place"], 2, max_suppressed=share)) for share in (0.2, 0.0))
+    assert free.loss <= strict.loss
+
+
+@pytest.mark.xfail(
+    strict=True, reason="only classes of more than k records are spared one, and outliers sit in classes of k"
+)
+def test_a_long_tail_loses_less_where_records_may_be_suppressed() -> None:
+    ages = [*np.random.default_rng(0).integers(20, 30, 200).tolist(), 500, 1_000, 2_000, 4_000, 50_000]
+    table = pl.DataFrame({"age": ages, "place": [*"ab"] * 102 + ["a"]})
+    kept, spared = (decide(table, policy(["age", "place"], 4, max_suppressed=share)) for share in (0.0, 0.02))
+    assert spared.loss < kept.loss
+
+
+def test_fifty_thousand_records_take_seconds() -> None:
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"a": random.integers(0, 80, 50_000), "b": random.choice(list("abcdefgh"), 50_000)})
+    table = table.with_columns(c=random.integers(0, 300, 50_000))
+    started = time.process_time()
+    found = decide(table, policy(table.columns, 10, 0.1))
+    assert time.process_time() - started < 15
+    assert found.publication.classes.sizes.min() >= 10

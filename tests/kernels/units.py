@@ -1,0 +1,85 @@
+"""Random units and columns for the kernels of the search that takes classes apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.algorithms._units import _bits, costs_of
+from shoal.kernels.boxes import LABELS, RANGES, SETS
+from shoal.policy import Policy
+from shoal.recodings.base import Column
+from shoal.tables.encode import encode
+
+NUMBERS = {"labels": LABELS, "ranges": RANGES, "sets": SETS}
+
+
+def column_of(random: np.random.Generator, name: str, size: int) -> tuple[Column, dict[str, Any]]:
+    """A column as a search sees it, and as the plain twins do."""
+    missing = str(random.choice(["", "own-value", "wildcard"]))
+    spec: dict[str, Any] = {"weight": float(random.choice([1.0, 0.5, 2.5]))}
+    values: list[Any]
+    if random.random() < 0.5:
+        values = (np.cumsum(random.integers(1, 5, size)) - 7).tolist()
+        spec |= dict(random.choice([{}, {"hierarchy": "intervals", "widths": [4, 16], "publish": "labels"}]))  # type: ignore[arg-type]
+    else:
+        values = [f"v{code:04}" for code in range(size)]
+        spec |= dict(random.choice([{}, {"hierarchy": "mask", "keep": [4, 3, 2], "publish": "labels"}]))  # type: ignore[arg-type]
+    if missing:
+        values.append(None)
+        spec["missing"] = missing
+    policy = Policy(quasi_identifiers={name: spec}, models=[{"name": "k-anonymity", "k": 2}])
+    column = encode(pl.DataFrame({name: values}), policy).columns[0]
+    levels, domain = column.levels, column.levels.domain
+    ordered = column.form == "ranges"
+    plain = {
+        "form": NUMBERS[column.form],
+        "size": levels.size,
+        "labels": levels.codes,
+        "penalties": levels.penalties,
+        "values": np.append(domain.values.astype(float), np.nan) if ordered else np.zeros(levels.size),
+        "span": domain.span if ordered else 0.0,
+        "limits": np.full(levels.size, 1 << 30),
+        "weight": column.weight,
+        "wild": missing == "wildcard",
+    }
+    return column, plain
+
+
+class Case:
+    """Some units, of which some are the same, in the order of their codes."""
+
+    def __init__(self, seed: int, most: int = 14, sizes: tuple[int, ...] = (2, 5, 40, 200, 300)) -> None:
+        self.random = np.random.default_rng(seed)
+        chosen = self.random.choice(sizes, size=self.random.integers(1, 4))
+        both = [column_of(self.random, f"c{place}", int(size)) for place, size in enumerate(chosen)]
+        self.columns = tuple(column for column, _ in both)
+        self.plain = [plain for _, plain in both]
+        # codes of a column with more than 256 values share bits, so those that occur are near each other
+        near = [min(column.levels.size, 256) for column in self.columns]
+        lows = [column.levels.size - room for column, room in zip(self.columns, near, strict=True)]
+        count = int(self.random.integers(2, most))
+        drawn = [low + self.random.integers(0, room, count) for low, room in zip(lows, near, strict=True)]
+        codes = np.stack(drawn, axis=1)[self.random.integers(0, count, count)]
+        self.codes = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
+        self.costs = costs_of(self.columns)
+        self.bits = _bits(self.codes, self.costs)
+        self.least = int(self.random.integers(2, 5))
+        self.weights = self.random.choice([1, 1, 1, self.least], count)
+        self.weights[0] = self.least
+        self.rows = self.codes.tolist()
+
+    def classes(self) -> tuple[Any, int]:
+        """Classes that are large enough."""
+        members = np.zeros(len(self.codes), np.int64)
+        made, size = 0, 0
+        for unit in self.random.permutation(len(members)):
+            if size >= self.least:
+                made, size = made + 1, 0
+            members[unit] = made
+            size += self.weights[unit]
+        if size < self.least:  # the last one is too small
+            members[members == made] = 0
+        return members, int(members.max()) + 1
