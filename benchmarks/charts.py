@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-COLOURS = ("#1b6ca8", "#c1662f", "#2e8b57", "#8e44ad", "#b8860b", "#5a6775")
+COLOURS = ("#1b6ca8", "#c1662f", "#2e8b57", "#8e44ad", "#b8860b", "#20b2aa", "#5a6775")
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 280, 62, 14, 34, 44
 _COLUMNS = 2
 
@@ -74,8 +74,8 @@ def _chart(chart: Panel, colours: Mapping[str, str]) -> list[str]:
         y = up(tick)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e3e8ed"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:,.6g}</text>')
-    for x in sorted({x for x, _ in points if x == left or not (right > 50 and x % 20)}):
-        parts.append(f'<text x="{across(x):.1f}" y="{_HEIGHT - 28}" text-anchor="middle">{x:g}</text>')
+    shown = sorted({x for x, _ in points if x == left or not (right > 50 and x % 20)})
+    parts += [f'<text x="{across(x):.1f}" y="{_HEIGHT - 28}" text-anchor="middle">{x:g}</text>' for x in shown]
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{_HEIGHT - 12}" text-anchor="middle">{escape(chart.across)}</text>')
     if chart.mark is not None:

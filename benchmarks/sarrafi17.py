@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -140,7 +141,7 @@ def page(found: Cells) -> str:
     drops = [
         f"{name} from k = {low} to {high}"
         for name in NAMES
-        for low, high in zip(KS, KS[1:], strict=False)
+        for low, high in pairwise(KS)
         if found[name, high].loss < found[name, low].loss
     ]
     table = first_records()
@@ -193,11 +194,11 @@ def csv_of(found: Cells) -> str:
 PAGE = """# Sarrafi Aghdam (2017) beside shoal
 
 Made by `./dev bench sarrafi17`. Adult; age, sex, native-country. The thesis takes 5,000 records and does not say which.
-Ours are the first 5,000 complete records of adult.data, in the order of the file: {countries} countries and ages {low} to
-{high}, as the thesis says of its own, {men} men (*almost double*), {tuples} distinct combinations of values.
+Ours are the first 5,000 complete records of adult.data, in the order of the file: {countries} countries and ages
+{low} to {high}, as the thesis says of its own, {men} men (*almost double*), {tuples} distinct combinations of values.
 
-Local recodings (`similarity-clustering`, which is the thesis's, `mondrian`, and `shoal` with effort 1) publish ranges of
-ages and sets of the other values; loss is the certainty penalty of what is published, as the audit counts it.
+Local recodings (`similarity-clustering`, which is the thesis's, `mondrian`, and `shoal` with effort 1) publish ranges
+of ages and sets of the other values; loss is the certainty penalty of what is published, as the audit counts it.
 `incognito` and `datafly` are full-domain, with the trees of the thesis's appendix 7.1, and suppress nothing. The thesis
 ran these two and Mondrian with the toolbox of UT Dallas, and gave Mondrian the trees as well; ours has none here.
 
@@ -220,8 +221,8 @@ ran these two and Mondrian with the toolbox of UT Dallas, and gave Mondrian the 
 
 At k = 50 and 100 `similarity-clustering` has the thesis's numbers, which are 5,000 / k: every class has k records and
 shows something else than all others. At k = 2 equal records make many classes that show the same, so the number depends
-on the records drawn: 582 is more than the {tuples} distinct combinations of ours, so the thesis most likely drew others.
-Datafly, with the thesis's trees, publishes as many sets as printed at each k; Incognito does at 50 and 100.
+on the records drawn: 582 is more than the {tuples} distinct combinations of ours, so the thesis most likely drew
+others. Datafly, with the thesis's trees, publishes as many sets as printed at each k; Incognito does at 50 and 100.
 
 The thesis takes more sets as a sign of less loss. They need not go together: `shoal` publishes fewer sets than
 `similarity-clustering` at k = {fewer}, and loses less at each.
