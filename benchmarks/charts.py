@@ -73,7 +73,7 @@ def _chart(chart: Panel, colours: Mapping[str, str]) -> list[str]:
     for tick in ticks:
         y = up(tick)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e3e8ed"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:,.6g}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:,.10g}</text>')
     shown = sorted({x for x, _ in points if x == left or not (right > 50 and x % 20)})
     parts += [f'<text x="{across(x):.1f}" y="{_HEIGHT - 28}" text-anchor="middle">{x:g}</text>' for x in shown]
     middle = (_LEFT + _WIDTH - _RIGHT) / 2

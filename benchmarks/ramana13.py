@@ -21,9 +21,9 @@ NAME = "ramana13"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
 COLUMNS = data.EIGHT[:5]
 KS = (3, 6, 9, 12, 15, 18, 21)
-PAPER = "spanning tree, as printed"
-LONGEST = "spanning tree, longest"
-ALLOWABLE = "spanning tree, allowable"
+PAPER = "spanning tree (as printed)"
+LONGEST = "spanning tree (longest)"
+ALLOWABLE = "spanning tree (allowable)"
 ALGORITHMS: dict[str, dict[str, object]] = {
     PAPER: {"name": "spanning-tree", "joining": "penalty"},
     LONGEST: {"name": "spanning-tree"},
@@ -175,11 +175,12 @@ The paper: the spanning tree has less information loss (GCP), less discernibilit
 
 {claims}
 
-**Our figures bear the claim out only in part, and with five columns not at all from k = 6 on.** With two or three columns
-the tree as printed loses less than Mondrian at nearly every k; with all five it loses more than Mondrian
+**Our figures bear the claim out only in part, and with five columns not at all from k = 6 on.** With two or three
+columns the tree as printed loses less than Mondrian at nearly every k; with all five it loses more than Mondrian
 at k = {losing}, at k = 6 {ratio} times as much. Its DM and C_avg are never less than those of k-member, whose classes
-are nearest to k. The longest edges are those to records that lie far out: cutting them leaves single records, which must
-join others again, and a few very large classes, which DM shows. With *allowable* removal the same tree loses {saved}
+are nearest to k. The longest edges are those to records that lie far out: cutting them leaves single records, which
+must join others again, and a few very large classes, which DM shows. With *allowable* removal the same tree loses
+{saved}
 less than Mondrian with five columns. Why the paper sees something else we cannot tell: it gives neither trees nor
 numbers nor code.
 
