@@ -23,6 +23,9 @@ NAMES = (
     "golden",
     "bounds",
     "hierarchies",
+    "local_recoding",
+    "ramana13",
+    "sarrafi17",
     "yaseen18",
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -101,4 +103,30 @@ def arx_policy(limit: float, algorithm: str = "optimal", k: int = 5) -> Policy:
         models=[{"name": "k-anonymity", "k": k}],
         algorithm={"name": algorithm},
         max_suppressed=limit,
+    )
+
+
+def local_policy(columns: Sequence[str], k: int, algorithm: object) -> Policy:
+    """Return a policy for local recoding: numbers by range, categories by the trees of our Adult policy.
+
+    Where there is none (occupation) it is the tree above; the trees are those of the notes on local recoding.
+    """
+    known = datasets.policy("adult").quasi_identifiers
+    trees = {**{name: known[name] for name in EIGHT if name in known}, "age": {}}
+    return Policy(
+        quasi_identifiers={name: trees.get(name, {"hierarchy": "tree", "nodes": OCCUPATIONS}) for name in columns},
+        others="drop",
+        models=[{"name": "k-anonymity", "k": k}],
+        algorithm=algorithm,
+    )
+
+
+def sets_policy(columns: Sequence[str], k: int, algorithm: object) -> Policy:
+    """Return a policy for local recoding without hierarchies: ranges of numbers, sets of categories."""
+    return Policy(
+        quasi_identifiers={name: {} for name in columns},
+        others="drop",
+        models=[{"name": "k-anonymity", "k": k}],
+        algorithm=algorithm,
+        publish="sets",
     )
