@@ -50,7 +50,7 @@ class Decision:
         """
         loss, outcome = self.policy.loss, self.outcome()
         if not loss.known(outcome):
-            if self.recoding.proof is not None:
+            if self.recoding.proof is not None and not isinstance(self.recoding, Local):  # there it is the penalty's
                 return self.recoding.proof.loss
             loss = loss.auditable()
         return loss.measure(outcome).total
