@@ -61,7 +61,7 @@ def _exhaustive(problem: Problem) -> Result:
         looked = lattice.look(lattice.nodes())
         for loss in losses:
             loss.totals(looked.outcome)
-        return len(lattice)
+        return lattice.size
 
     walk()
     ours, nodes = timed(walk, 5)

@@ -86,7 +86,7 @@ def test_the_lattice_is_walked_once_each() -> None:
     table = pl.DataFrame({"age": [20, 30], "place": ["a", "e"], "sex": ["f", "m"]})
     problem = encode(table, policy(2, 0.0)).problem(policy(2, 0.0))
     nodes = [tuple(node) for looked in walked(Lattice(problem)) for node in looked.nodes.tolist()]
-    assert len(nodes) == len(set(nodes)) == len(Lattice(problem)) == 4 * 4 * 2
+    assert len(nodes) == len(set(nodes)) == Lattice(problem).size == 4 * 4 * 2
 
 
 def test_ties_go_to_the_lower_node() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
-from shoal.algorithms._units import _bits, costs_of
+from shoal.algorithms._costs import bits_of_codes, costs_of
 from shoal.kernels import plain
 from shoal.kernels.neighbourhood import fill_boxes
 from shoal.kernels.program import cut_sequence
@@ -29,7 +29,7 @@ def check_costs(columns: tuple[Column, ...], codes: Any, classes: Any) -> None:
     """Classes must be in order."""
     costs, count = costs_of(columns), int(classes.max()) + 1
     codes = np.ascontiguousarray(codes, np.int32)
-    bits = _bits(codes, costs)
+    bits = bits_of_codes(codes, costs)
     lows, highs = np.empty((count, codes.shape[1]), np.int32), np.empty((count, codes.shape[1]), np.int32)
     held, sizes = np.empty((count, bits.shape[1]), np.uint64), np.zeros(count, np.int64)
     fill_boxes(codes, bits, np.ones(len(codes), np.int64), classes, lows, highs, held, sizes)
@@ -122,7 +122,7 @@ def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
     codes = np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32)
     weights = np.array([1, 1, 1, 1, 1, 3, 1, 1])
     members, costs = np.zeros(8, np.int64), costs_of(column)
-    total = cut_sequence(costs, codes, _bits(codes, costs), weights, np.arange(8), 3, members)
+    total = cut_sequence(costs, codes, bits_of_codes(codes, costs), weights, np.arange(8), 3, members)
     assert members.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
     assert total == pytest.approx(7 * 4 / 104)
 

@@ -156,7 +156,7 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
 
 def walk_of(problem: Problem) -> Walk:
     frequencies = problem.frequencies
-    return Walk(Packing.of(problem), Labels.of(problem.columns, frequencies.tuples, frequencies.counts), True)
+    return Walk(Packing.of(problem), Labels.of(problem.columns, frequencies.tuples, frequencies.counts))
 
 
 def nodes_of(random: np.random.Generator, problem: Problem, order: Any, count: int) -> Any:
@@ -252,8 +252,8 @@ def test_rolling_up(seed: int, wide: bool, room: str, count: int) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(SEEDS, st.booleans(), st.sampled_from([0.0, 0.2, 0.8, 1.0]), st.sampled_from([0, 1, 8]), st.booleans())
-def test_summing_up(seed: int, wide: bool, share: float, count: int, apart: bool) -> None:
+@given(SEEDS, st.booleans(), st.sampled_from([0.0, 0.2, 0.8, 1.0]), st.sampled_from([0, 1, 8]))
+def test_summing_up(seed: int, wide: bool, share: float, count: int) -> None:
     random = np.random.default_rng(seed)
     problem = problem_of(random, wide)
     order = random.permutation(len(problem.columns))
@@ -270,7 +270,7 @@ def test_summing_up(seed: int, wide: bool, share: float, count: int, apart: bool
     kept, aparts = np.full((3, *nodes.shape), np.nan), np.full(nodes.shape, np.nan)
     sum_up(
         nodes, ends, np.ascontiguousarray(keys), counts, fits, packing.words[:-1], packing.shifts[:-1],
-        packing.masks[:-1], labels.offsets, labels.totals, costs, apart, suppressed, classes, squares, all_squares,
+        packing.masks[:-1], labels.offsets, labels.totals, costs, suppressed, classes, squares, all_squares,
         kept, aparts,
     )  # fmt: skip
     begin = 0
@@ -289,8 +289,7 @@ def test_summing_up(seed: int, wide: bool, share: float, count: int, apart: bool
             expected[name] for name in ("suppressed", "classes", "squares", "all_squares")
         ]
         assert kept[:, node] == pytest.approx(np.array(expected["kept"]))
-        if apart:
-            assert aparts[node] == pytest.approx(np.array(expected["apart"]), abs=1e-9)
+        assert aparts[node] == pytest.approx(np.array(expected["apart"]), abs=1e-9)
         begin = end
 
 
@@ -301,6 +300,6 @@ def test_squares_of_many_records_do_not_overflow() -> None:
     sum_up(
         nodes, ends, np.zeros((1, 1), np.uint64), np.array([3 * 10**9]), np.ones(1, bool), np.zeros(1, np.int64),
         np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.array([[0, 1]]), np.array([3 * 10**9]), np.ones((1, 1)),
-        True, suppressed, classes, squares, all_squares, kept, apart,
+        suppressed, classes, squares, all_squares, kept, apart,
     )  # fmt: skip
     assert (squares[0], kept[0, 0, 0]) == (9 * 10**18, 3e9)

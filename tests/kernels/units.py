@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms._units import _bits, costs_of
+from shoal.algorithms._costs import bits_of_codes, costs_of
 from shoal.kernels.boxes import LABELS, RANGES, SETS
 from shoal.policy import Policy
 from shoal.recodings.base import Column
@@ -65,7 +65,7 @@ class Case:
         codes = np.stack(drawn, axis=1)[self.random.integers(0, count, count)]
         self.codes = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
         self.costs = costs_of(self.columns)
-        self.bits = _bits(self.codes, self.costs)
+        self.bits = bits_of_codes(self.codes, self.costs)
         self.least = int(self.random.integers(2, 5))
         self.weights = self.random.choice([1, 1, 1, self.least], count)
         self.weights[0] = self.least

@@ -69,13 +69,11 @@ class Best:
     def __str__(self) -> str:
         return "" if self.node is None else f", best {self.loss:,.4f}"
 
-    def recoding(self, lattice: Lattice, bound: float | None = None, notes: tuple[str, ...] = ()) -> FullDomain:
-        """Return the recoding of the best node; ``bound`` is what no node goes below, the loss itself by default."""
+    def recoding(self, lattice: Lattice, bound: float | None, notes: tuple[str, ...] = ()) -> FullDomain:
+        """Return the recoding of the best node; ``bound`` is what no node goes below, ``None`` where nobody knows."""
         if self.node is None:
             raise no_node(self.problem)
-        proven = self.loss if bound is None and not self.stopped else bound
-        known = proven if proven is None or np.isfinite(proven) else None
-        return lattice.recoding(self.node, Proof(self.loss, known, lattice.size, self.looked, self.stopped, notes))
+        return lattice.recoding(self.node, Proof(self.loss, bound, lattice.size, self.looked, self.stopped, notes))
 
 
 def significant(values: Floats, digits: int = 12) -> Floats:

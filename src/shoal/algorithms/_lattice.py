@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -73,9 +73,6 @@ class Lattice:
         """How many nodes there are: a number that ``len`` cannot tell beyond 2**63."""
         return prod(height + 1 for height in self.heights)
 
-    def __len__(self) -> int:
-        return self.size
-
     @cached_property
     def order(self) -> Ints:
         """The columns in the order in which they are raised: first those with few values."""
@@ -130,7 +127,7 @@ class Lattice:
         inside = ((moved >= 0) & (moved <= np.array(self.heights))).all(axis=1)
         return moved[inside].astype(np.int16)
 
-    def look(self, nodes: Shorts, test: Test | None = None, done: Callable[[int], None] | None = None) -> Looked:
+    def look(self, nodes: Shorts, test: Test | None = None) -> Looked:
         """Count the classes of some nodes, keep those that pass the test, and add up what becomes of the table.
 
         Parameters
@@ -139,8 +136,6 @@ class Lattice:
             Levels by column; a column may be ``free`` in all of them.
         test
             Which classes are kept; those that satisfy every model by default.
-        done
-            Called with the number of nodes that are done.
         """
         order = self._raising_order(nodes)
         rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
@@ -154,14 +149,10 @@ class Lattice:
         else:
             cuts = np.linspace(0, len(nodes), cores * _TASKS + 1).astype(int).tolist()
             with ThreadPoolExecutor(cores) as pool:
-                tasks = {
-                    pool.submit(walk.add_up, placed[a:b], keep, sums.at(slice(a, b))): b - a for a, b in pairwise(cuts)
-                }
+                tasks = [pool.submit(walk.add_up, placed[a:b], keep, sums.at(slice(a, b))) for a, b in pairwise(cuts)]
                 try:
-                    for task in as_completed(tasks):
+                    for task in tasks:
                         task.result()
-                        if done:
-                            done(tasks[task])
                 except BaseException:
                     pool.shutdown(wait=True, cancel_futures=True)
                     raise
@@ -221,7 +212,7 @@ class Lattice:
         self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
         frequencies = self.problem.frequencies
         labels = Labels.of(self.problem.columns, frequencies.tuples, frequencies.counts)
-        return Walk(Packing.of(self.problem), labels, want_apart=True)
+        return Walk(Packing.of(self.problem), labels)
 
     def _looked(self, nodes: Shorts, sums: Sums, place: Ints) -> Looked:
         problem = self.problem

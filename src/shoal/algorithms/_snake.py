@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms._units import Codes
+from shoal.algorithms._costs import Codes
 from shoal.algorithms.base import Ints
 from shoal.recodings.base import Column
 

@@ -72,7 +72,6 @@ class Walk:
 
     packing: Packing
     labels: Labels
-    want_apart: bool
 
     def placed(self, order: Ints) -> Walk:
         """Return the same walk with the columns in the order in which they are to be raised."""
@@ -115,7 +114,6 @@ class Walk:
                 labels.offsets,
                 labels.totals,
                 labels.costs,
-                self.want_apart,
                 part.suppressed,
                 part.classes,
                 part.squares,

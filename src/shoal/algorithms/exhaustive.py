@@ -51,7 +51,7 @@ class Exhaustive(Algorithm):
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
         best.run(_considered(lattice, best))
-        return best.recoding(lattice)
+        return best.recoding(lattice, None if best.stopped else best.loss)
 
 
 def _considered(lattice: Lattice, best: Best) -> Iterator[None]:

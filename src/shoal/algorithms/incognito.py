@@ -65,13 +65,13 @@ class Incognito(Algorithm):
             notes.append("models may fail when classes are joined: all columns were taken at once")
         if not lattice.monotone:
             notes.append("compliance may end on the way up: every candidate was counted")
-        return best.recoding(lattice, float("-inf"), tuple(notes))
+        return best.recoding(lattice, None, tuple(notes))
 
     def minimal(self, lattice: Lattice) -> Shorts:
         """Return the nodes that comply and have no node below them that does."""
         *_, last = self.iterations(lattice)
         found = last[tuple(range(len(lattice.heights)))]
-        lowest = [node for node in found if not any(below in found for below in _below(node))]
+        lowest = [node for node in found if not any(tuple(below) in found for below in _below(lattice, node))]
         return np.array(sorted(lowest), np.int16).reshape(len(lowest), len(lattice.heights))
 
     def iterations(self, lattice: Lattice) -> Iterator[Survivors]:
@@ -127,5 +127,5 @@ def _above(levels: Levels) -> Iterator[Levels]:
     return ((*levels[:place], levels[place] + 1, *levels[place + 1 :]) for place in range(len(levels)))
 
 
-def _below(levels: Levels) -> Iterator[Levels]:
-    return ((*levels[:place], levels[place] - 1, *levels[place + 1 :]) for place in range(len(levels)))
+def _below(lattice: Lattice, levels: Levels) -> list[list[int]]:
+    return lattice.predecessors(np.array(levels, np.int16)).tolist()  # type: ignore[no-any-return]

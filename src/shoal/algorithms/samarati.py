@@ -48,7 +48,7 @@ class Samarati(Algorithm):
         lattice.require_walkable()
         best.run(_halved(lattice, best) if lattice.monotone else _climbed(lattice, best))
         notes = () if lattice.monotone else ("compliance may end on the way up: heights were tried one by one",)
-        return best.recoding(lattice, float("-inf"), notes)
+        return best.recoding(lattice, None, notes)
 
 
 def _halved(lattice: Lattice, best: Best) -> Iterator[None]:

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from shoal.algorithms._costs import costs_of
 from shoal.algorithms._sequence import best_sequence
-from shoal.algorithms._units import Units, costs_of
+from shoal.algorithms._units import Units
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
 

@@ -186,7 +186,7 @@ def roll_up(
 
 
 _SUM = (
-    "void(i2[:,::1],i8[::1],u8[:,::1],i8[::1],b1[::1],i8[::1],u8[::1],u8[::1],i8[:,::1],i8[::1],f8[:,::1],b1,"
+    "void(i2[:,::1],i8[::1],u8[:,::1],i8[::1],b1[::1],i8[::1],u8[::1],u8[::1],i8[:,::1],i8[::1],f8[:,::1],"
     "i8[::1],i8[::1],i8[::1],i8[::1],f8[:,:,::1],f8[:,::1])"
 )
 
@@ -204,7 +204,6 @@ def sum_up(
     offsets,  # [place, level + 1]: where the labels of a level start
     totals,  # for each label of each level: the records that have it
     costs,  # [cost, label]: what a record with the label adds
-    want_apart,  # whether the last output is asked for
     suppressed,  # out [node]: records of classes that are not kept
     classes,  # out [node]: classes that are kept
     squares,  # out [node]: the sum of their squared sizes
@@ -255,8 +254,7 @@ def sum_up(
                     records, hidden = hidden, records
                 for cost in range(len(costs)):
                     kept[cost, node, place] += records * costs[cost, first + label]
-                if want_apart and hidden > 0:
+                if hidden > 0:
                     known += hidden * np.log2(hidden)
-            if want_apart:
-                apart[node, place] = out * np.log2(out) - known if out > 0 else 0.0
+            apart[node, place] = out * np.log2(out) - known if out > 0 else 0.0
         begin = end
