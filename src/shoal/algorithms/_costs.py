@@ -2,144 +2,144 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Ints
-from shoal.kernels.widths import LABEL, RANGE, SET, TABLE, Costs
+from shoal.kernels.widths import LINE, SET, STRIDE, TABLE, TREE, Boxes, Costs
 from shoal.recodings.base import Column
 
 Codes = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _FEW = 256
 """Codes of a column up to which the cost of every pair is looked up."""
 _WORDS = 4
 """The most words of a set's bits; codes of larger columns share bits, which only misleads the search a little."""
+_STEPS = 1 << 29
+"""Positions on a line; what is missing is far beyond all of them."""
+_FAR = np.iinfo(np.int32).max
 BEYOND = 1e3
 """Added to the cost of a box that is above a boundary."""
-_GUARDED = 2048
-"""Codes of a column up to which its boundaries are looked up for every pair."""
 
 
-def bits_of_codes(codes: Codes, costs: Costs) -> Words:
-    result = np.zeros((len(codes), max(int(costs.words[-1]), 1)), np.uint64)
-    for column in np.flatnonzero(costs.forms == SET).tolist():
-        room = 64 * int(costs.words[column + 1] - costs.words[column])
-        place = codes[:, column].astype(np.int64) % room
-        result[np.arange(len(codes)), costs.words[column] + place // 64] |= np.uint64(1) << (place % 64).astype(
-            np.uint64
+@dataclass(frozen=True)
+class Slot:
+    """A column, or its boundaries, as a box sees it."""
+
+    place: int
+    """The column's place."""
+    form: int
+    lows: Codes
+    """The position of each code; two of them where it is everything between."""
+    highs: Codes
+    numbers: Floats
+    layout: tuple[int, ...] = ()
+    labels: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """TREE: the numbers of the labels, ``[level, code]``."""
+    bits: npt.NDArray[np.uint64] | None = None
+    """SET: ``bits[code, word]``."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What boxes cost, and how tuples become boxes."""
+
+    costs: Costs
+    slots: tuple[Slot, ...]
+
+    @classmethod
+    def of(cls, columns: tuple[Column, ...]) -> Slots:
+        """Lay out the columns, weighted."""
+        slots = [_slot(place, column) for place, column in enumerate(columns)]
+        slots += [_guard(place, column) for place, column in enumerate(columns) if column.limits is not None]
+        slots.sort(key=lambda slot: slot.form)
+        layout = np.zeros(STRIDE * len(slots), np.int64)
+        start, words, labels = 0, 0, len(layout)
+        for number, slot in enumerate(slots):
+            own = layout[STRIDE * number : STRIDE * (number + 1)]
+            own[: 1 + len(slot.layout)] = (start, *slot.layout)
+            if slot.bits is not None:
+                own[1:3] = words, words + slot.bits.shape[1]
+                words += slot.bits.shape[1]
+            if slot.form == TREE:
+                own[3] = labels
+            start, labels = start + len(slot.numbers), labels + len(slot.labels)
+        forms = [slot.form for slot in slots]
+        tables, lines, sets, all_of_them = (sum(form <= last for form in forms) for last in (TABLE, LINE, SET, TREE))
+        labelled = np.concatenate([layout, *(slot.labels for slot in slots)])
+        numbers = np.concatenate([slot.numbers for slot in slots])
+        return cls(Costs(tables, lines, sets, all_of_them, labelled, numbers), tuple(slots))
+
+    def boxes(self, tuples: Codes) -> Boxes:
+        """Return a box around each tuple."""
+        held = [slot.bits[tuples[:, slot.place]] for slot in self.slots if slot.bits is not None]
+        return Boxes(
+            np.stack([slot.lows[tuples[:, slot.place]] for slot in self.slots], axis=1),
+            np.stack([slot.highs[tuples[:, slot.place]] for slot in self.slots], axis=1),
+            np.concatenate([*held, np.zeros((len(tuples), 0 if held else 1), np.uint64)], axis=1),
         )
-    return result
 
 
-def costs_of(columns: tuple[Column, ...]) -> Costs:
-    """Lay out what boxes cost in each column, weighted."""
-    forms, starts, label_starts, single_starts = [], [0], [0], [0]
-    numbers, labels, singles, words, wild = [], [], [], [0], []
-    for column in columns:
-        levels, weight = column.levels, column.weight
-        form = _form(column)
-        forms.append(form)
-        numbers.append(_numbers(column, form) * weight)
-        labels.append(levels.codes.ravel() if form == LABEL else np.zeros(0, np.int32))
-        singles.append(levels.penalties[0] * weight)
-        starts.append(starts[-1] + len(numbers[-1]))
-        label_starts.append(label_starts[-1] + len(labels[-1]))
-        single_starts.append(single_starts[-1] + levels.size)
-        words.append(words[-1] + (min(-(-levels.size // 64), _WORDS) if form == SET else 0))
-        starred = form == SET and levels.size > 0 and levels.penalties[0, -1] > 0.0
-        wild.append((levels.size - 1) % (64 * (words[-1] - words[-2])) if starred else -1)
-    twice = tuple(columns[place] for place in guarded(columns))
-    for column in twice:
-        forms.append(TABLE)
-        numbers.append(_beyond(column).ravel())
-        singles.append(np.zeros(column.levels.size))
-        starts.append(starts[-1] + len(numbers[-1]))
-        label_starts.append(label_starts[-1])
-        single_starts.append(single_starts[-1] + column.levels.size)
-        words.append(words[-1])
-        wild.append(-1)
-    every = (*columns, *twice)
-    return Costs(
-        np.array(forms, np.int64),
-        np.array([column.levels.size for column in every], np.int64),
-        np.array(starts[:-1], np.int64),
-        np.concatenate(numbers),
-        np.array(label_starts[:-1], np.int64),
-        np.concatenate(labels).astype(np.int32),
-        np.array([column.levels.height for column in every], np.int64),
-        np.array(single_starts[:-1], np.int64),
-        np.concatenate(singles),
-        np.array([column.weight for column in columns] + [0.0] * len(twice), np.float64),
-        np.array(words, np.int64),
-        np.array(wild, np.int64),
-    )
-
-
-def _form(column: Column) -> int:
+def _slot(place: int, column: Column) -> Slot:
+    if column.form == "ranges":
+        return _line(place, column)
     if column.form == "sets":
-        return SET
-    if column.levels.size <= _FEW:
-        return TABLE
-    return RANGE if column.form == "ranges" else LABEL
-
-
-def guarded(columns: tuple[Column, ...]) -> list[int]:
-    """Return the columns with boundaries that no table of their costs knows."""
-    return [
-        place
-        for place, column in enumerate(columns)
-        if column.limits is not None and _form(column) != TABLE and column.levels.size <= _GUARDED
-    ]
-
-
-def _numbers(column: Column, form: int) -> Floats:
-    levels = column.levels
-    if form == TABLE:
-        return _table(column).ravel()
-    if form == RANGE:
-        return _points(column)
-    return levels.penalties.ravel() if form == LABEL else np.zeros(0)
-
-
-def _points(column: Column) -> Floats:
-    """Each value as a share of the column's range; not a number for the missing one."""
-    domain = column.levels.domain
-    points = np.full(column.levels.size, np.nan)
-    points[: len(domain)] = domain.values.astype(np.float64) / (domain.span or 1.0)
-    return points
+        return _set(place, column)
+    codes = np.arange(column.levels.size, dtype=np.int32)
+    costs = column.levels.penalties * column.weight
+    if len(codes) <= _FEW:
+        return Slot(place, TABLE, codes, codes, _table(column).ravel() * column.weight, (len(codes),))
+    labels, height = column.levels.codes.astype(np.int64).ravel(), column.levels.height
+    return Slot(place, TREE, codes, codes, costs.ravel(), (len(codes), height), labels)
 
 
 def _table(column: Column) -> Floats:
-    """``[least, greatest]``: the penalty of all between two codes."""
-    levels = column.levels
-    low, high, level = _pairs(column)
-    if column.form == "ranges":
-        points = _points(column)
-        spread = points[high] - points[low]
-        result = np.where(np.isnan(spread), 1.0, spread)
-        np.fill_diagonal(result, levels.penalties[0])
-    else:
-        result = levels.penalties[level, low]
-    return result if column.limits is None else result + _beyond(column)
-
-
-def _pairs(column: Column) -> tuple[Ints, Ints, Ints]:
-    """Return all pairs of codes, and the lowest level at which they share a label."""
+    """``[least, greatest]``: the penalty of the lowest label of two codes."""
     levels = column.levels
     low, high = np.meshgrid(np.arange(levels.size), np.arange(levels.size), indexing="ij")
     level = np.full(low.shape, levels.height, np.int64)
     for candidate in range(levels.height - 1, -1, -1):
         level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
-    return low, high, level
+    return levels.penalties[level, low]
 
 
-def _beyond(column: Column) -> Floats:
-    """``[least, greatest]``: what is added where all between two codes are above a boundary."""
-    if column.limits is None:
+def _line(place: int, column: Column) -> Slot:
+    """Values as whole steps, as many as there is room for: numbers without fractions stay exact."""
+    domain, span = column.levels.domain, column.levels.domain.span or 1.0
+    values = domain.values.astype(np.float64)
+    fine = max(float(np.floor(_STEPS / max(span, np.ptp(values) if len(values) else 0.0))), 0.0)
+    fine = fine or _STEPS / max(span, np.ptp(values))
+    steps = np.full(column.levels.size, _FAR, np.int32)
+    steps[: len(values)] = np.rint((values - values.min(initial=np.inf)) * fine)
+    lows = steps.copy()
+    lows[(column.levels.penalties[0] > 0.0) & (steps == _FAR)] = -_STEPS  # matches anything, and so shows nothing
+    return Slot(place, LINE, lows, steps, np.array([column.weight / (span * fine), column.weight]))
+
+
+def _set(place: int, column: Column) -> Slot:
+    size, levels = column.levels.size, column.levels
+    words = min(-(-size // 64), _WORDS)
+    room, codes = 64 * words, np.arange(size, dtype=np.int32)
+    bits = np.zeros((size, words), np.uint64)
+    bits[codes, codes % room // 64] = np.uint64(1) << (codes % 64).astype(np.uint64)
+    costs = np.arange(room + 1, dtype=np.float64) * (column.weight / max(size, 1))
+    costs[:2] = 0.0
+    if size and levels.penalties[0, -1] > 0.0:  # matches anything, and so shows nothing
+        bits[-1] = np.bitwise_or.reduce(bits, axis=0)
+        costs[min(size, room)] = column.weight
+    return Slot(place, SET, codes, codes, costs, bits=bits)
+
+
+def _guard(place: int, column: Column) -> Slot:
+    """A slot that costs much as soon as a box leaves a boundary: it must hold codes of one boundary, or of none."""
+    levels, limits = column.levels, column.limits
+    if limits is None:
         raise ValueError("the column has no boundaries")
-    low, high, level = _pairs(column)
-    limits = np.minimum.accumulate(np.where(high >= low, column.limits[high], column.levels.height), axis=1)
-    return np.where((level > limits) & (high >= low), BEYOND, 0.0)
+    codes = np.arange(levels.size)
+    bounded = limits < levels.height
+    pairs = np.stack([np.where(bounded, limits, -1), np.where(bounded, levels.codes[limits, codes], -1)], axis=1)
+    group = np.unique(pairs, axis=0, return_inverse=True)[1].astype(np.int32).ravel()
+    return Slot(place, LINE, group, group, np.array([BEYOND, BEYOND]))
