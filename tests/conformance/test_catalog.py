@@ -17,6 +17,7 @@ from shoal import catalog, testing
 from shoal.algorithms.base import Algorithm
 from shoal.domains import Domain
 from shoal.errors import PolicyError
+from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.utility.base import Metric
 from tests.strategies import tables_and_policies
@@ -124,11 +125,11 @@ def test_every_model_is_tried() -> None:
 @given(st.data())
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str, data: st.DataObject) -> None:
-    row = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
-    values = data.draw(st.lists(row, min_size=1, max_size=6))
-    parameters = data.draw(st.sampled_from(MODELS[name]))
-    model = catalog.find("models", name)(**parameters)
-    testing.check_model(model, [sum(row) for row in values], values)  # type: ignore[arg-type]
+    row = st.lists(st.integers(0, 4), min_size=4, max_size=4)
+    values = data.draw(st.lists(row.filter(any), min_size=1, max_size=6))
+    wild = data.draw(st.lists(st.sampled_from([0, 0, 1, 3]), min_size=len(values), max_size=len(values)))
+    model = cast("PrivacyModel", catalog.find("models", name)(**data.draw(st.sampled_from(MODELS[name]))))
+    testing.check_model(model, values, wild=data.draw(st.sampled_from([None, wild])), rest=data.draw(row))
 
 
 @settings(max_examples=50, deadline=None)
