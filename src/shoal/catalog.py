@@ -68,8 +68,8 @@ def names(family: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names("models")
-    ('distinct-l-diversity', 'k-anonymity')
+    >>> names("risk")
+    ('marketer', 'prosecutor')
     """
     package = importlib.import_module(f"shoal.{family}")
     ours = [

@@ -88,7 +88,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How often each value occurs in each class, sorted by class, then by value; values that do not occur are not there.
+    """How often each value occurs in each class, sorted by class, then by value; what does not occur is not there.
 
     Counts are records or, where there are subjects, persons: a person with two different values in a class counts
     once for each of them.
@@ -101,6 +101,8 @@ class Histogram:
         One entry for each class and value.
     wild
         For each class, its missing values that may be any value; they are in no entry.
+    persons
+        For each class, its persons (or records).
     """
 
     count: int
@@ -108,6 +110,7 @@ class Histogram:
     values: Ints
     counts: Ints
     wild: Ints
+    persons: Ints
 
     @cached_property
     def starts(self) -> Ints:
@@ -162,14 +165,18 @@ class Background:
     def table(self, names: tuple[str, ...]) -> Histogram:
         """Return how often each value occurs in the whole table, as one class; several columns are taken as one."""
         if names not in self._tables:
-            one_class = np.zeros(len(self.whole.cell_counts), np.int64)
+            one_class = np.where(self._lost(names), -1, 0).astype(np.int64)
             self._tables[names] = Classes.of(self.whole, one_class, 1).histogram(self.known(names))
         return self._tables[names]
 
-    @cached_property
-    def persons(self) -> int:
-        """Persons (or records) of the whole table."""
-        return self.whole.persons
+    def has_lost(self, names: Sequence[str]) -> bool:
+        """Return whether there are records without a value, which the table leaves out and a class might not."""
+        return bool(self._lost(names).any())
+
+    def _lost(self, names: Sequence[str]) -> Bools:
+        lost = [self.whole.sensitive[:, column.place] >= column.size for column in self.known(names)]
+        result: Bools = np.logical_or.reduce(lost)
+        return result
 
     def counts(self, names: tuple[str, ...], values: Ints) -> Ints:
         """Return how often each of some values occurs in the whole table."""
@@ -254,7 +261,8 @@ class Classes:
     def histogram(self, columns: Sequence[Known]) -> Histogram:
         """Return how often each value of a column occurs in each class; several columns are taken as one value.
 
-        A combination is wild where one of its parts is. Counted once for several models of one column.
+        A combination is wild where one of its parts is. So are the records without a value, which are suppressed:
+        among starred ones they may be in a class. Counted once for several models of one column.
         """
         places = tuple(column.place for column in columns)
         if places not in self._histograms:
@@ -263,7 +271,7 @@ class Classes:
 
     def _counted_values(self, columns: Sequence[Known]) -> Histogram:
         values, width = self._combined(columns)
-        keep = (self.members >= 0) & (values >= -1)
+        keep = self.members >= 0
         members, values = self.members[keep], values[keep] + 1
         weights = self.weights[keep]
         if self.frequencies.subjects is not None:
@@ -277,21 +285,19 @@ class Classes:
         wild = np.zeros(self.count, np.int64)
         wild[members[values < 0]] = counts[values < 0]
         known = values >= 0
-        return Histogram(self.count, members[known], values[known], counts[known], wild)
+        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes)
 
     def _combined(self, columns: Sequence[Known]) -> tuple[Ints, int]:
-        """The value of each piece, and how many there are; -1 is wild, -2 is no value."""
+        """The value of each piece, and how many there are; -1 is wild."""
         codes = self.frequencies.sensitive
         result, width = np.zeros(len(codes), np.int64), 1
-        wild, none = np.zeros((2, len(codes)), bool)
+        wild = np.zeros(len(codes), bool)
         for column in columns:
             own = codes[:, column.place]
-            wild |= own == -1
-            none |= own >= column.size
+            wild |= (own < 0) | (own >= column.size)
             result = result * column.size + own
             width *= max(column.size, 1)
-        result = np.where(none, -2, np.where(wild, -1, result))
-        return self._per_piece(result).astype(np.int64), width
+        return self._per_piece(np.where(wild, -1, result)).astype(np.int64), width
 
     def _distinct_pairs(self, values: Ints) -> tuple[Ints, Ints]:
         """Distinct non-negative values per class, and whether the class holds a negative one."""

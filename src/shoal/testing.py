@@ -123,12 +123,13 @@ def census_of(counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple
         np.array([row[-1] for row in counts], np.int64),
         {value: count for value, count in enumerate(totals[:-1]) if count},
         totals[-1],
+        sum(totals),
         ranked=True,
         paths=tuple((str(value), f"pair {value // 2}") for value in range(len(totals) - 1)),
     )
     distinct = np.array([max(sum(n > 0 for n in row[:-1]), row[-1] > 0) for row in counts], np.int64)
     sizes = np.array([sum(row) for row in counts], np.int64)
-    return Census(sizes, dict.fromkeys(names, distinct), {names: tally}, sum(totals))
+    return Census(sizes, dict.fromkeys(names, distinct), {names: tally})
 
 
 def outcome_of(

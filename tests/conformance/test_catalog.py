@@ -35,6 +35,23 @@ ALGORITHMS = [
 MODELS = {
     "k-anonymity": [{"k": 2}, {"k": 3}, {"k": 7}],
     "distinct-l-diversity": [{"on": "illness", "l": 2}, {"on": "illness", "l": 3}],
+    "entropy-l-diversity": [
+        {"on": "illness", "l": number, "estimator": how}
+        for number in (1.5, 2, 3, 1.7547653506)
+        for how in ("shannon", "grassberger")
+    ],
+    "recursive-l-diversity": [{"on": "illness", "c": c, "l": number} for c in (0.5, 1, 2.5) for number in (2, 3)],
+    "p-sensitive": [{"on": "illness", "p": 2, "k": 2}, {"on": "illness", "p": 3, "k": 5}],
+    "alpha-k-anonymity": [{"on": "illness", "alpha": alpha, "k": k} for alpha in (0.3, 0.5, 1) for k in (2, 4)],
+    "t-closeness": [
+        {"on": "illness", "t": t, "distance": how}
+        for t in (0, 0.1, 0.25, 0.5, 1)
+        for how in ("equal", "ordered", "hierarchical")
+    ],
+    "beta-likeness": [
+        {"on": "illness", "beta": beta, "enhanced": how} for beta in (0.2, 0.5, 1, 2) for how in (False, True)
+    ],
+    "delta-disclosure": [{"on": "illness", "delta": delta} for delta in (0.1, 0.5, 1, 3)],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
 ORDERED = [

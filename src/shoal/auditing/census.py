@@ -64,7 +64,6 @@ def count(
         classes["size"].cast(pl.Int64).to_numpy(),
         {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()},
         counted,
-        _everyone(frame if raw is None else raw, policy, people if raw is None else None),
     )
     stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
     if classes.height == 1:
@@ -85,13 +84,6 @@ _NO_PERSONS = Fault(
     "how many persons have each sensitive value cannot be counted: the subject column is not published",
     hint="give the person of each published record (subjects)",
 )
-
-
-def _everyone(whole: pl.DataFrame, policy: Policy, people: pl.Series | None) -> int:
-    """Count the persons (or records) of the whole table."""
-    if policy.subject is not None and policy.subject in whole.columns:
-        people = whole[policy.subject]
-    return whole.height if people is None else people.alias("subject").n_unique()
 
 
 def _plain(column: pl.Series) -> pl.Series:

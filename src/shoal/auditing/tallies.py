@@ -33,8 +33,12 @@ def tallies(
     for columns in asked:
         parts = [known[name] for name in columns]
         published = _persons(_numbers(frame, columns, parts), people, classes)
-        table = _persons(_numbers(whole, columns, parts, whole_table=True), everyone, None)
-        found[columns] = _tally(published, table, classes.n_unique(), parts)
+        lost = _lost(whole, columns, parts)
+        rest = None if everyone is None else everyone.filter(~lost)
+        table = _numbers(whole, columns, parts).filter(~lost)
+        found[columns] = _tally(published, _persons(table, rest, None), classes.n_unique(), parts)
+        persons = len(table) if rest is None else rest.n_unique()
+        found[columns] = replace(found[columns], table_persons=persons, lost=bool(lost.any()))
     return found
 
 
@@ -44,7 +48,7 @@ def _counted(model: PrivacyModel) -> tuple[str, ...]:
 
 def _tally(published: pl.DataFrame, table: pl.DataFrame, count: int, parts: Sequence[Values]) -> Tally:
     known, blank = published.filter(pl.col("value") >= 0), np.zeros(count, np.int64)
-    rest = published.filter(pl.col("value") == -1)
+    rest = published.filter(pl.col("value") < 0)
     blank[rest["class"].to_numpy()] = rest["count"].to_numpy()
     whole = dict(zip(table["value"].to_list(), table["count"].to_list(), strict=True))
     return Tally(
@@ -54,29 +58,29 @@ def _tally(published: pl.DataFrame, table: pl.DataFrame, count: int, parts: Sequ
         blank,
         {value: count for value, count in whole.items() if value >= 0},
         whole.get(-1, 0),
-        len(parts) == 1 and parts[0].ranked,
-        parts[0].paths if len(parts) == 1 else None,
+        0,
+        ranked=len(parts) == 1 and parts[0].ranked,
+        paths=parts[0].paths if len(parts) == 1 else None,
     )
 
 
-def _numbers(
-    frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values], *, whole_table: bool = False
-) -> pl.Series:
-    """Return the value of each record: -1 may be any, -2 is none (its record is never published)."""
-    result = pl.Series("value", np.zeros(frame.height, np.int64))
-    wild, none = np.zeros((2, frame.height), bool)
+def _lost(whole: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:
+    """Return the records whose missing value keeps them out of every class."""
+    lost = pl.Series(np.zeros(whole.height, bool))
     for name, part in zip(columns, parts, strict=True):
-        own = part.numbers(frame[name])
-        missing = frame_nulls(frame[name])
-        wild |= missing & (part.missing == "wildcard")
-        none |= missing & (part.missing == "suppress") & whole_table
-        result = result * len(part.texts) + own
-    return pl.Series("value", np.where(none, -2, np.where(wild, -1, result.to_numpy())))
+        if part.missing == "suppress":
+            lost |= plain(whole[name]).is_null()
+    return lost
 
 
-def frame_nulls(column: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which records have no value."""
-    return plain(column).is_null().to_numpy()
+def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:
+    """Return the value of each record; -1 may be any."""
+    result, wild = pl.Series(np.zeros(frame.height, np.int64)), pl.Series(np.zeros(frame.height, bool))
+    for name, part in zip(columns, parts, strict=True):
+        if part.missing in ("wildcard", "suppress"):
+            wild |= plain(frame[name]).is_null()
+        result = result * len(part.texts) + part.numbers(frame[name])
+    return pl.select(pl.when(wild).then(-1).otherwise(result).alias("value")).to_series()
 
 
 def _persons(values: pl.Series, people: pl.Series | None, classes: pl.Series | None) -> pl.DataFrame:
@@ -106,9 +110,7 @@ class Values:
         domain = domain_of(source)
         published = _texts(frame[name])
         unknown = sorted({*published.drop_nulls().unique().to_list()} - {*domain.texts})
-        blank = role.missing != "wildcard" and bool(published.null_count() or source.null_count())
-        if role.missing == "suppress":
-            blank = bool(published.null_count())
+        blank = role.missing in ("own-value", "error") and bool(published.null_count() or source.null_count())
         order = _order(domain, role)
         texts = (*(order or domain.texts), *unknown, *([_BLANK] if blank else []))
         ranked = order is not None and not unknown and not blank

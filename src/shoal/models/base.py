@@ -30,8 +30,10 @@ class Tally:
         How many persons (or records) of each class have each value, in order of the classes.
     blank
         For each class, its missing values that may be any value.
-    table, table_blank
-        How many have each value in the whole table, and how many a missing one that may be any.
+    table, table_blank, table_persons
+        How many have each value in the whole table, how many a missing one that may be any, and how many there are.
+    lost
+        Whether the whole table leaves out records without a value, which are never published but as ``*``.
     ranked
         Whether values are numbered in their order, where they have one.
     paths
@@ -43,7 +45,9 @@ class Tally:
     counts: Ints
     blank: Ints
     table: Mapping[int, int]
-    table_blank: int = 0
+    table_blank: int
+    table_persons: int
+    lost: bool = False
     ranked: bool = False
     paths: tuple[tuple[str, ...], ...] | None = None
 
@@ -71,14 +75,11 @@ class Census:
         Sensitive column → distinct values of each class.
     tallies
         The columns that a model looks at together → how often their values occur.
-    persons
-        Persons (or records) of the whole table.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
     tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
-    persons: int = 0
 
 
 class PrivacyModel(Entry):
