@@ -193,6 +193,45 @@ def test_algorithms_on_the_papers_tables(algorithm: Algorithm, name: str) -> Non
     assert made or algorithm.needs_hierarchies
 
 
+ENFORCED: list[dict[str, Any]] = [
+    {"name": "distinct-l-diversity", "on": "occupation", "l": 4},
+    {"name": "distinct-l-diversity", "on": ["occupation", "income"], "l": 5},
+    {"name": "entropy-l-diversity", "on": "occupation", "l": 3},
+    {"name": "entropy-l-diversity", "on": "occupation", "l": 5, "estimator": "grassberger"},
+    {"name": "recursive-l-diversity", "on": "occupation", "c": 2, "l": 3},
+    {"name": "p-sensitive", "on": "occupation", "p": 3, "k": 6},
+    {"name": "alpha-k-anonymity", "on": "occupation", "alpha": 0.4, "k": 4},
+    {"name": "t-closeness", "on": "occupation", "t": 0.3},
+    {"name": "t-closeness", "on": "hours-per-week", "t": 0.15, "distance": "ordered"},
+    {"name": "t-closeness", "on": "income", "t": 0.1, "distance": "hierarchical"},
+    {"name": "beta-likeness", "on": "income", "beta": 1, "enhanced": False},
+    {"name": "beta-likeness", "on": "occupation", "beta": 6},
+    {"name": "delta-disclosure", "on": "income", "delta": 1.2},
+]
+
+
+def test_every_model_is_enforced() -> None:
+    assert {model["name"] for model in ENFORCED} | {"k-anonymity"} == set(catalog.names("models"))
+
+
+@pytest.mark.parametrize("model", ENFORCED, ids=lambda model: "-".join(map(str, model.values())))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, Any]) -> None:
+    table = shoal.datasets.adult(complete=True, part="test").head(300)
+    policy = Policy(
+        quasi_identifiers={
+            "age": {"hierarchy": "intervals", "widths": [5, 20]},
+            "sex": "suppress",
+            "race": "suppress",
+        },
+        sensitive={"occupation": {}, "income": {"hierarchy": "suppress"}, "hours-per-week": {}},
+        others="drop",
+        models=[{"name": "k-anonymity", "k": 3}, model],
+        max_suppressed=0.1,
+    )
+    assert testing.check_algorithm(algorithm, table, policy)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(800)
@@ -208,6 +247,7 @@ def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
             {"name": "k-anonymity", "k": 7},
             {"name": "distinct-l-diversity", "on": "occupation", "l": 4},
             {"name": "distinct-l-diversity", "on": "income", "l": 2},
+            {"name": "t-closeness", "on": "income", "t": 0.3},
         ],
         max_suppressed=0.1,
     )

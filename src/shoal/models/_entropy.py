@@ -55,11 +55,11 @@ def shannon_is_at_least(counts: Sequence[int], least: Fraction) -> bool:
     total = sum(counts)
     if total > _SMALL:
         with localcontext(Context(prec=60)):
-            apart = shannon_exactly(counts) - logarithm(least)
+            apart: Decimal = shannon_exactly(counts) - logarithm(least)
         if abs(apart) > _EDGE:
-            return bool(apart > 0)
+            return apart > 0
     left = (total * least.denominator) ** total
-    return left >= least.numerator**total * prod(count**count for count in counts)
+    return bool(left >= least.numerator**total * prod(count**count for count in counts))
 
 
 def shannon_exactly(counts: Sequence[int]) -> Decimal:
@@ -95,7 +95,8 @@ def _g(most: int) -> Floats:
     """G of 0 to so many: G(1) = -γ - log 2, and 2 / (n - 1) more for each even n (Grassberger 2003, section II)."""
     number = np.arange(most + 1)
     steps = np.where((number % 2 == 0) & (number > 0), 2.0 / np.maximum(number - 1, 1), 0.0)
-    return np.cumsum(steps) - float(EULER) - np.log(2.0)
+    result: Floats = np.cumsum(steps) - float(EULER) - np.log(2.0)
+    return result
 
 
 def grassberger_exactly(counts: Sequence[int]) -> Decimal:

@@ -55,6 +55,11 @@ class AlphaKAnonymity(SensitiveModel):
         return max(self.k, -(-1 // decimal(self.alpha)))
 
     @property
+    def least_values(self) -> int:
+        """Fewer values than 1/α cannot all have a share of at most α."""
+        return -(-1 // decimal(self.alpha))
+
+    @property
     def asked(self) -> Attained:
         """The share and the k that are asked for."""
         return self.alpha, self.k

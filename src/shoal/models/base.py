@@ -104,6 +104,11 @@ class PrivacyModel(Entry):
     leaves_open: ClassVar[str] = ""
     """What somebody still can, as a sentence."""
 
+    @classmethod
+    def notes(cls) -> dict[str, Any]:
+        """Return what the model protects from, and what not."""
+        return {"protects_from": cls.protects_from, "leaves_open": cls.leaves_open}
+
     @property
     def needs(self) -> tuple[Need, ...]:
         """What the model looks at."""
@@ -117,6 +122,11 @@ class PrivacyModel(Entry):
     @property
     def least_records(self) -> int:
         """A number of records below which no class complies (a quick necessary test)."""
+        return 1
+
+    @property
+    def least_values(self) -> int:
+        """A number of distinct sensitive values below which no class complies."""
         return 1
 
     @property

@@ -22,7 +22,7 @@ from shoal.models.base import Census, Holds, Need
 _NEAR = 1e-9
 """Logarithms of an audit that differ by less are compared to fifty digits."""
 _Moves = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], Callable[[int], Fraction]]
-"""The class of each entry, how far it moves, and the ratio behind it, exactly."""
+"""The class of each entry, the logarithm of how much more or less likely it is, and that ratio exactly."""
 
 
 class DeltaDisclosure(SensitiveModel):
@@ -73,7 +73,7 @@ class DeltaDisclosure(SensitiveModel):
         owners, moves, exactly = self._moves(classes, background)
         broken = moves > self.delta
         for place in np.flatnonzero(np.abs(moves - self.delta) <= CLEAR).tolist():
-            broken[place] = abs(logarithm(exactly(place))) > Decimal(repr(self.delta))
+            broken[place] = logarithm(exactly(place)) > Decimal(repr(self.delta))
         result = self._complete(self.histogram(classes, background), background)
         result[owners[broken]] = False
         return result
@@ -86,8 +86,8 @@ class DeltaDisclosure(SensitiveModel):
             return inf
         _, moves, exactly = self._moves(classes, background)
         near = np.flatnonzero(moves >= moves.max() - CLEAR).tolist()
-        ratios = {exactly(place) for place in near}
-        return short(max(abs(logarithm(ratio)) for ratio in ratios), up=True)
+        ratios = {max(exactly(place), Fraction(1)) for place in near}
+        return short(max(logarithm(ratio) for ratio in ratios), up=True)
 
     def _complete(self, own: Histogram, background: Background) -> Holds:
         result: Holds = np.diff(own.starts) == len(background.table(self.sensitive_columns).values)
@@ -97,8 +97,8 @@ class DeltaDisclosure(SensitiveModel):
         own, names = self.histogram(classes, background), self.sensitive_columns
         rises = Rises.of(own, background, names)
         above, below = falls(own, background, names)
-        numerators, denominators = np.append(rises.above, above), np.append(rises.below, below)
-        moves = np.abs(np.log(numerators.astype(np.float64) / denominators.astype(np.float64)))
+        numerators, denominators = np.append(rises.above, below), np.append(rises.below, above)
+        moves = np.log(numerators.astype(np.float64) / denominators.astype(np.float64))
 
         def exactly(place: int) -> Fraction:
             return Fraction(int(numerators[place]), int(denominators[place]))
@@ -117,16 +117,17 @@ class DeltaDisclosure(SensitiveModel):
                     return inf
                 more = held if tally.lost else held + blank
                 less = held + max(tally.table_blank - blank, 0)
-                for share, likely in ((min(mine + blank, size), more), (mine, less)):
-                    above, below = share * everyone, min(likely, everyone) * size
-                    moved = abs(log(above / below))
+                rise = Fraction(min(mine + blank, size) * everyone, min(more, everyone) * size)
+                fall = Fraction(min(less, everyone) * size, mine * everyone)
+                for ratio in (max(rise, Fraction(1)), max(fall, Fraction(1))):
+                    moved = log(ratio)
                     if moved >= worst - _NEAR:
                         worst = max(worst, moved)
-                        ratios.add(Fraction(above, below))
+                        ratios.add(ratio)
             if values.keys() - tally.table.keys():
                 return inf  # a value that the table does not have
-        furthest = [ratio for ratio in ratios if abs(log(ratio)) >= worst - _NEAR]
-        return short(max(abs(logarithm(ratio)) for ratio in furthest), up=True) if furthest else None
+        furthest = [ratio for ratio in ratios if log(ratio) >= worst - _NEAR]
+        return short(max(logarithm(ratio) for ratio in furthest), up=True) if furthest else None
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""

@@ -52,6 +52,11 @@ class DistinctLDiversity(SensitiveModel):
         return self.l
 
     @property
+    def least_values(self) -> int:
+        """Every class holds l values."""
+        return self.l
+
+    @property
     def asked(self) -> int:
         """The l that is asked for."""
         return self.l

@@ -64,6 +64,11 @@ class EntropyLDiversity(SensitiveModel):
         return ceil(self.l)
 
     @property
+    def least_values(self) -> int:
+        """Fewer values than l are never as uncertain as l."""
+        return ceil(self.l)
+
+    @property
     def asked(self) -> float:
         """The l that is asked for."""
         return self.l

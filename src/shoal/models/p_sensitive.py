@@ -58,6 +58,11 @@ class PSensitive(SensitiveModel):
         return self.k
 
     @property
+    def least_values(self) -> int:
+        """Every class holds p values."""
+        return self.p
+
+    @property
     def asked(self) -> Attained:
         """The p and the k that are asked for."""
         return self.p, self.k

@@ -50,6 +50,11 @@ class RecursiveLDiversity(SensitiveModel):
         return self.l
 
     @property
+    def least_values(self) -> int:
+        """There is an l-th value."""
+        return self.l
+
+    @property
     def asked(self) -> int:
         """The l that is asked for."""
         return self.l

@@ -14,12 +14,11 @@ from shoal.domains import Domain
 from shoal.errors import Infeasible
 from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels
-from shoal.hierarchies.ordering import Ordering
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
-from shoal.tables.columns import codes_of, column_domain, domain_of, plain
+from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -124,17 +123,6 @@ def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:
         built = role.hierarchy.build(replace(domain, counts=counts), missing="own-value" if blank else None)
         levels = built.codes[:-1, np.append(built.position, len(domain))[: len(domain) + blank]]
     return Known(place, len(domain) + blank, ranks, levels)
-
-
-def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
-    """Return the values of a sensitive column in their order, or ``None`` where they have none.
-
-    The order is that of numbers and dates, or the one that the hierarchy ``ordering`` declares.
-    """
-    declared = role.hierarchy.order if isinstance(role.hierarchy, Ordering) else ()
-    if declared:
-        return [text for text in declared if text in set(domain.texts)]
-    return list(domain.texts) if domain.ordered else None
 
 
 def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Codes]:
