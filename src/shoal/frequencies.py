@@ -156,7 +156,7 @@ class Background:
     """All records of the table, those too that are suppressed whatever a search does."""
     columns: Mapping[str, Known]
     """The columns that models look at, by name."""
-    _tables: dict[tuple[str, ...], Histogram] = field(default_factory=dict, compare=False, repr=False)
+    _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def known(self, names: Sequence[str]) -> tuple[Known, ...]:
         """Return what is known of some columns."""
@@ -220,7 +220,7 @@ class Classes:
     Within a table equal numbers are equal labels."""
     kept: Bools | None = None
     """The classes that other models leave, for a model that looks across classes; ``None``: all."""
-    _histograms: dict[tuple[int, ...], Histogram] = field(default_factory=dict, compare=False, repr=False)
+    _histograms: dict[tuple[int, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, frequencies: Frequencies, members: Ints, count: int | None = None) -> Classes:
