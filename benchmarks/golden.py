@@ -2,9 +2,9 @@
 
 The expected values are recorded figures of ARX 3.9.2; they are not measured here. A case is *applicable* where we
 have its models and its loss. An optimum agrees where its loss does, to 1e-6: ARX itself asserts the loss only, for
-nodes may tie. The best-effort searches of ARX, and those that take a model for
-monotone which is not ("practical monotonicity"), agree where our optimum is no worse. Cases whose hierarchy ARX built
-by itself (TestDomainShare) are run with the hierarchy of the file: at level 0, where their optimum is, it is the same.
+nodes may tie. The best-effort searches of ARX, and those that take models for monotone which are not ("practical
+monotonicity"), agree where our optimum is no worse. Cases whose hierarchy ARX built by itself (TestDomainShare) are
+run with the hierarchy of the file: at level 0, where their optimum is, it is the same.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class AlphaKAnonymity(SensitiveModel):
         """Find the greatest share again, class by class."""
         sizes = census.sizes.tolist()
         worst = Fraction(0)
-        for (values, blank), size in zip(self.tally(census).rows(), sizes, strict=True):
+        for (values, blank), size in zip(self.tally(census).rows, sizes, strict=True):
             most = max(values.values(), default=0) + blank
             if most * worst.denominator > worst.numerator * size:
                 worst = Fraction(min(most, size), size)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -51,13 +52,14 @@ class Tally:
     ranked: bool = False
     paths: tuple[tuple[str, ...], ...] | None = None
 
-    def rows(self) -> Iterator[tuple[dict[int, int], int]]:
-        """Yield for each class how many have each value, and how many a missing one that may be any."""
+    @cached_property
+    def rows(self) -> list[tuple[dict[int, int], int]]:
+        """For each class how many have each value, and how many a missing one that may be any."""
         ends = np.cumsum(np.bincount(self.classes, minlength=len(self.blank))).tolist()
-        values, counts, begin = self.values.tolist(), self.counts.tolist(), 0
-        for end, blank in zip(ends, self.blank.tolist(), strict=True):
-            yield dict(zip(values[begin:end], counts[begin:end], strict=True)), blank
-            begin = end
+        pairs = list(zip(self.values.tolist(), self.counts.tolist(), strict=True))
+        starts = [0, *ends[:-1]]
+        held = [dict(pairs[begin:end]) for begin, end in zip(starts, ends, strict=True)]
+        return list(zip(held, self.blank.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

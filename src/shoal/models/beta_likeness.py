@@ -88,7 +88,7 @@ class BetaLikeness(SensitiveModel):
         """Look at every value of every class again."""
         tally, everyone = self.tally(census), self.tally(census).table_persons
         worst = Fraction(0)
-        for (values, blank), size in zip(tally.rows(), census.sizes.tolist(), strict=True):
+        for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
             for value in values if not blank else {*values, *tally.table}:
                 held = tally.table.get(value, 0) + (0 if tally.lost else blank)
                 if not held:

@@ -110,7 +110,7 @@ class DeltaDisclosure(SensitiveModel):
         tally, everyone = self.tally(census), self.tally(census).table_persons
         ratios: set[Fraction] = set()
         worst = 0.0
-        for (values, blank), size in zip(tally.rows(), census.sizes.tolist(), strict=True):
+        for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
             for value, held in tally.table.items():
                 mine = values.get(value, 0)
                 if not mine:

@@ -84,7 +84,7 @@ class DistinctLDiversity(SensitiveModel):
         if len(self.sensitive_columns) == 1:
             distinct = census.values[self.sensitive_columns[0]].tolist()
         else:
-            distinct = [max(len(values), blank > 0) for values, blank in self.tally(census).rows()]
+            distinct = [max(len(values), blank > 0) for values, blank in self.tally(census).rows]
         pairs = zip(distinct, census.sizes.tolist(), strict=True)
         return min((min(values, persons) for values, persons in pairs), default=None)
 

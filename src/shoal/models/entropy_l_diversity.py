@@ -126,7 +126,7 @@ class EntropyLDiversity(SensitiveModel):
 
     def _worst_rows(self, census: Census) -> Iterator[tuple[int, ...]]:
         """Yield the counts of each class, the most frequent first; of one value where nothing more can be said."""
-        for (values, blank), size in zip(self.tally(census).rows(), census.sizes.tolist(), strict=True):
+        for (values, blank), size in zip(self.tally(census).rows, census.sizes.tolist(), strict=True):
             counts = sorted(values.values(), reverse=True) or [blank]
             if blank and self.estimator == "grassberger":
                 yield (size,)

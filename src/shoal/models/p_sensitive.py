@@ -85,7 +85,7 @@ class PSensitive(SensitiveModel):
     def recount(self, census: Census) -> Attained | None:
         """Count values and persons again."""
         sizes = census.sizes.tolist()
-        rows = zip(self.tally(census).rows(), sizes, strict=True)
+        rows = zip(self.tally(census).rows, sizes, strict=True)
         distinct = [min(max(len(values), blank > 0), size) for (values, blank), size in rows]
         return (min(distinct), min(sizes)) if sizes else None
 

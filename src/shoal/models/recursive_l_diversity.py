@@ -83,7 +83,7 @@ class RecursiveLDiversity(SensitiveModel):
         """Try one l after the other on each class."""
         c = Fraction(repr(self.c))
         depths = []
-        for (values, blank), size in zip(self.tally(census).rows(), census.sizes.tolist(), strict=True):
+        for (values, blank), size in zip(self.tally(census).rows, census.sizes.tolist(), strict=True):
             counts = sorted(values.values())
             most, rarer, depth = (counts[-1] if counts else 0) + blank, 0, len(counts)
             for place, count in enumerate(counts):  # from the rarest on

@@ -89,7 +89,7 @@ class TCloseness(SensitiveModel):
         if (self.distance == "ordered" and not tally.ranked) or (self.distance == "hierarchical" and not tally.paths):
             return 1.0  # nobody can say how far its values are apart
         mover = MOVERS[self.distance](tally)
-        return at_least(max(_widened(values, blank, tally, mover(values)) for values, blank in tally.rows()))
+        return at_least(max(_widened(values, blank, tally, mover(values)) for values, blank in tally.rows))
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
