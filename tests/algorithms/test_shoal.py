@@ -239,9 +239,6 @@ def test_diversity_and_persons(subject: str | None) -> None:
     assert losses[1] <= losses[0] + 1e-9
 
 
-@pytest.mark.xfail(
-    strict=True, reason="classes are split and clustered by size alone, so every changed block is undone"
-)
 def test_the_search_finds_something_where_values_must_differ() -> None:
     asked = policy(
         {"age": {}, "place": TREE},
@@ -269,9 +266,6 @@ def test_outliers_are_suppressed_where_that_loses_less() -> None:
     assert free.loss <= strict.loss
 
 
-@pytest.mark.xfail(
-    strict=True, reason="only classes of more than k records are spared one, and outliers sit in classes of k"
-)
 def test_a_long_tail_loses_less_where_records_may_be_suppressed() -> None:
     ages = [*np.random.default_rng(0).integers(20, 30, 200).tolist(), 500, 1_000, 2_000, 4_000, 50_000]
     table = pl.DataFrame({"age": ages, "place": [*"ab"] * 102 + ["a"]})

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
-from shoal.algorithms._costs import bits_of_codes, costs_of
+from shoal.algorithms._costs import BEYOND, Slots
 from shoal.kernels import plain
-from shoal.kernels.neighbourhood import fill_boxes
-from shoal.kernels.program import cut_sequence
-from shoal.kernels.widths import LABEL, RANGE, SET, TABLE, own_cost
+from shoal.kernels.program import cut_sequence, sort_as_snake
+from shoal.kernels.widths import LINE, SET, TABLE, TREE, fill_boxes, join_costs, new_boxes, own_cost
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
@@ -27,19 +26,25 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def check_costs(columns: tuple[Column, ...], codes: Any, classes: Any) -> None:
     """Classes must be in order."""
-    costs, count = costs_of(columns), int(classes.max()) + 1
-    codes = np.ascontiguousarray(codes, np.int32)
-    bits = bits_of_codes(codes, costs)
-    lows, highs = np.empty((count, codes.shape[1]), np.int32), np.empty((count, codes.shape[1]), np.int32)
-    held, sizes = np.empty((count, bits.shape[1]), np.uint64), np.zeros(count, np.int64)
-    fill_boxes(codes, bits, np.ones(len(codes), np.int64), classes, lows, highs, held, sizes)
+    slots, count = Slots.of(columns), int(classes.max()) + 1
+    units = slots.boxes(np.ascontiguousarray(codes, np.int32))
+    boxes, sizes = new_boxes(count, units), np.zeros(count, np.int64)
+    fill_boxes(units, np.ones(len(codes), np.int64), classes, boxes, sizes)
     assert (sizes == np.bincount(classes)).all()
     wanted = np.zeros(count)
     for place, column in enumerate(columns):
         shown = FORMS[column.form](column.levels, Members(classes, count), codes[:, place].astype(np.int64))
         wanted += shown.penalties * column.weight
-    found = [own_cost(costs, lows, highs, held, own) for own in range(count)]
-    assert found == pytest.approx(wanted.tolist(), abs=1e-9)
+        if column.limits is not None:
+            limits = np.full(count, column.levels.height)
+            np.minimum.at(limits, classes, column.limits[codes[:, place]])
+            wanted += np.where(shown.levels > limits, BEYOND, 0.0)
+    found = [own_cost(slots.costs, boxes, own) for own in range(count)]
+    # a line has 2**29 steps: where values have fractions both ends are rounded to one
+    assert found == pytest.approx(wanted.tolist(), abs=1e-9 + 2.0**-29 * sum(column.weight for column in columns))
+    both = np.empty(count)
+    join_costs(slots.costs, boxes, 0, boxes, np.arange(count), both)
+    assert both[0] == found[0]
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -63,8 +68,8 @@ def test_a_box_costs_what_its_class_shows(case: tuple[pl.DataFrame, Policy], see
         (250, {}, "wildcard", SET),
         (255, {}, "wildcard", SET),
         (250, {"hierarchy": "mask", "keep": [4, 3]}, "wildcard", TABLE),
-        (900, {"hierarchy": "mask", "keep": [4, 3]}, "own-value", LABEL),
-        (900, {"hierarchy": "mask", "keep": [4, 3]}, "wildcard", LABEL),
+        (900, {"hierarchy": "mask", "keep": [4, 3]}, "own-value", TREE),
+        (900, {"hierarchy": "mask", "keep": [4, 3]}, "wildcard", TREE),
     ],
 )
 def test_forms_of_texts(size: int, spec: dict[str, Any], missing: str, form: int) -> None:
@@ -76,10 +81,10 @@ def test_forms_of_texts(size: int, spec: dict[str, Any], missing: str, form: int
 @pytest.mark.parametrize(
     ("size", "spec", "form"),
     [
-        (200, {}, TABLE),
-        (900, {}, RANGE),
-        (900, {"domain": [-9, 99999]}, RANGE),
-        (900, {"hierarchy": "intervals", "widths": [7, 35], "publish": "labels"}, LABEL),
+        (200, {}, LINE),
+        (900, {}, LINE),
+        (900, {"domain": [-9, 99999]}, LINE),
+        (900, {"hierarchy": "intervals", "widths": [7, 35], "publish": "labels"}, TREE),
     ],
 )
 def test_forms_of_numbers(size: int, spec: dict[str, Any], form: int, missing: str) -> None:
@@ -90,7 +95,7 @@ def test_forms_of_numbers(size: int, spec: dict[str, Any], form: int, missing: s
 def check_form(values: list[Any], spec: dict[str, Any], form: int) -> None:
     policy = Policy(quasi_identifiers={"c": spec}, models=[{"name": "k-anonymity", "k": 2}])
     encoded = encode(pl.DataFrame({"c": values}), policy)
-    assert costs_of(encoded.columns).forms.tolist() == [form]
+    assert [slot.form for slot in Slots.of(encoded.columns).slots] == [form]
     random = np.random.default_rng(0)
     for classes in (1, 5, len(values) // 3):
         members = np.unique(np.sort(random.integers(0, classes, len(values))), return_inverse=True)[1]
@@ -99,39 +104,68 @@ def check_form(values: list[Any], spec: dict[str, Any], form: int) -> None:
     check_costs(encoded.columns, encoded.frequencies.tuples, np.arange(len(values)))  # each one alone
 
 
+@pytest.mark.parametrize("count", [40, 3000])
+def test_a_box_above_a_boundary_costs_much(count: int) -> None:
+    values = [f"{code:04}" for code in range(count)]
+    spec = {"hierarchy": "mask", "keep": [3, 2, 0], "boundaries": ["00**", "001*"]}
+    policy = Policy(quasi_identifiers={"c": spec}, models=[{"name": "k-anonymity", "k": 2}])
+    encoded = encode(pl.DataFrame({"c": values}), policy)
+    random = np.random.default_rng(0)
+    for width in (2, 9, 40):  # codes near each other, of which some share a boundary
+        members = np.sort(random.integers(0, max(40 // width, 1), 40))
+        check_costs(encoded.columns, encoded.frequencies.tuples[:40], np.unique(members, return_inverse=True)[1])
+
+
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 def test_no_other_cut_costs_less(seed: int) -> None:
     case = Case(seed)
     order = case.random.permutation(len(case.codes))
     members = np.full(len(order), -1, np.int64)
-    total = cut_sequence(case.costs, case.codes, case.bits, case.weights, order, case.least, members)
+    data = (case.costs, case.units, case.weights, case.kinds, order)
+    total = cut_sequence(*data, case.least, case.spread, members)
     rows, weights = [case.rows[unit] for unit in order], case.weights[order].tolist()
-    assert total == pytest.approx(plain.best_cut(rows, weights, case.plain, case.least), abs=1e-9)
+    wanted = plain.best_cut(rows, weights, case.kinds[order].tolist(), case.plain, case.least, case.spread)
+    assert total == pytest.approx(wanted, abs=1e-9)
+    if total == np.inf:
+        assert not members.any()
+        return
     assert total == pytest.approx(
         plain.total_cost(members.tolist(), case.rows, case.weights.tolist(), case.plain), abs=1e-9
     )
     assert np.bincount(members, case.weights).min() >= case.least
+    assert case.fewest_kinds(members) >= case.spread
     assert (np.diff(members[order]) <= 0).all()  # runs
 
 
 def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
     # one heavy unit between single ones: neither end has enough records without it, and 0 is far from both
     policy = Policy(quasi_identifiers=["c"], models=[{"name": "k-anonymity", "k": 3}])
-    column = encode(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns
-    codes = np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32)
-    weights = np.array([1, 1, 1, 1, 1, 3, 1, 1])
-    members, costs = np.zeros(8, np.int64), costs_of(column)
-    total = cut_sequence(costs, codes, bits_of_codes(codes, costs), weights, np.arange(8), 3, members)
+    slots = Slots.of(encode(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns)
+    units = slots.boxes(np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32))
+    weights, members = np.array([1, 1, 1, 1, 1, 3, 1, 1]), np.zeros(8, np.int64)
+    total = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)
     assert members.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
     assert total == pytest.approx(7 * 4 / 104)
 
 
 def test_fewer_records_than_a_class_needs() -> None:
     case = Case(3)
-    members = np.full(len(case.codes), 7, np.int64)
+    members, order = np.full(len(case.codes), 7, np.int64), np.arange(len(case.codes))
     many = int(case.weights.sum()) + 1
-    assert cut_sequence(case.costs, case.codes, case.bits, case.weights, np.arange(len(members)), many, members) == (
-        np.inf
-    )
+    assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members) == np.inf
     assert not members.any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, st.integers(0, 200))
+def test_a_snake_turns_at_every_group(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 7, (count, 3)).astype(np.int32)
+    columns = random.integers(0, 3, random.integers(1, 5))
+    labels = [random.integers(0, size, 7) for size in random.integers(1, 7, len(columns))]
+    order = np.arange(count)
+    starts = np.cumsum([0, *(len(one) for one in labels)])
+    sort_as_snake(codes, columns, np.concatenate(labels), starts, order)
+    keys = [(int(column), label.tolist()) for column, label in zip(columns, labels, strict=True)]
+    assert order.tolist() == plain.snake(codes.tolist(), keys)

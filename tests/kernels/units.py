@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms._costs import bits_of_codes, costs_of
+from shoal.algorithms._costs import Slots
 from shoal.kernels.boxes import LABELS, RANGES, SETS
 from shoal.policy import Policy
 from shoal.recodings.base import Column
@@ -41,7 +41,7 @@ def column_of(random: np.random.Generator, name: str, size: int) -> tuple[Column
         "penalties": levels.penalties,
         "values": np.append(domain.values.astype(float), np.nan) if ordered else np.zeros(levels.size),
         "span": domain.span if ordered else 0.0,
-        "limits": np.full(levels.size, 1 << 30),
+        "limits": np.full(levels.size, 1 << 30) if column.limits is None else column.limits,
         "weight": column.weight,
         "wild": missing == "wildcard",
     }
@@ -64,12 +64,14 @@ class Case:
         drawn = [low + self.random.integers(0, room, count) for low, room in zip(lows, near, strict=True)]
         codes = np.stack(drawn, axis=1)[self.random.integers(0, count, count)]
         self.codes = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
-        self.costs = costs_of(self.columns)
-        self.bits = bits_of_codes(self.codes, self.costs)
+        slots = Slots.of(self.columns)
+        self.costs, self.units = slots.costs, slots.boxes(self.codes)
         self.least = int(self.random.integers(2, 5))
         self.weights = self.random.choice([1, 1, 1, self.least], count)
         self.weights[0] = self.least
         self.rows = self.codes.tolist()
+        self.kinds = self.random.integers(0, 4, count) if self.random.random() < 0.5 else np.full(count, -1, np.int64)
+        self.spread = int(self.random.integers(1, 3)) if self.kinds[0] >= 0 else 0
 
     def classes(self) -> tuple[Any, int]:
         """Classes that are large enough."""
@@ -83,3 +85,7 @@ class Case:
         if size < self.least:  # the last one is too small
             members[members == made] = 0
         return members, int(members.max()) + 1
+
+    def fewest_kinds(self, members: Any) -> int:
+        """The number of kinds of the class that has fewest."""
+        return min(len(set(self.kinds[members == own].tolist()) - {-1}) for own in np.unique(members))

@@ -60,15 +60,21 @@ class _Round:
         listed = np.argsort(block, kind="stable")
         starts = np.searchsorted(block[listed], np.arange(int(block_of_class.max()) + 2))
         before = place[self.members[listed]]
-        safe, bold = np.empty(len(units), np.int64), np.empty(len(units), np.int64)
+        careful, bold = np.empty(len(units), np.int64), np.empty(len(units), np.int64)
         data = (units.costs, units.boxes, units.weights, units.kinds, listed, starts, before)
-        last = (max(problem.least_records, 1), worth, problem.seed, self.turn, safe, bold)
+        last = (max(problem.least_records, 1), units.spread, self._stay, worth, problem.seed, self.turn, careful, bold)
         self._share(len(starts) - 1, lambda first, end: improve_blocks(*data, first, end, *last))
-        width = max(int(array.max()) for array in (before, safe, bold)) + 1
+        width = max(int(array.max()) for array in (before, careful, bold)) + 1
         candidates = [np.empty(len(units), np.int64) for _ in range(3)]
-        for candidate, found in zip(candidates, (bold, safe, before), strict=True):
+        for candidate, found in zip(candidates, (bold, careful, before), strict=True):
             candidate[listed] = block[listed] * width + found
         return _numbered(candidates[0]) if units.counts_only else self._complying(block, candidates)
+
+    @property
+    def _stay(self) -> int:
+        """How many of its kind a unit leaves behind: one, so that no kind is lost; where models look at shares, in
+        every other round so many that units only change places with others of their kind."""
+        return 1 if self.turn % 2 or all(model.absorbing for model in self.units.problem.models) else len(self.units)
 
     def _blocks(self) -> tuple[Ints, Ints]:
         """Return the block of each class, and its place in it."""

@@ -90,6 +90,11 @@ class Units:
             return np.full(len(self), -1, np.int64)
         return np.unique(self.problem.frequencies.sensitive, axis=0, return_inverse=True)[1].ravel()[self.cells]
 
+    @property
+    def spread(self) -> int:
+        """A number of kinds below which no class satisfies every model; 0 where models only count records."""
+        return 0 if self.counts_only else max(model.least_values for model in self.problem.models)
+
     def cost(self, members: Ints) -> float:
         """Return what classes cost, and suppressed units (-1) with them."""
         from shoal.kernels.spare import total_cost

@@ -42,7 +42,7 @@ def fill_rests(costs, units, members, own, rests, without, inside, rest):
 
 
 @nb.njit(cache=True, nogil=True)
-def descend(costs, units, weights, kinds, members, classes, least, rounds):
+def descend(costs, units, weights, kinds, stay, members, classes, least, rounds):
     """Change classes as long as that lowers the cost; return the total cost.
 
     One unit leaves for another class, if its own has enough without it; or two units change places; or one leaves and
@@ -54,8 +54,9 @@ def descend(costs, units, weights, kinds, members, classes, least, rounds):
         What boxes cost.
     units, weights
         A box around each unit, and its records.
-    kinds
-        Units of a kind only change places with units of the same kind; those of kind -1 may go anywhere.
+    kinds, stay
+        A unit only leaves a class where so many others of its kind stay, or for one of the same kind; units of kind -1
+        may go anywhere. Kinds are numbered from 0.
     members
         In and out: the class of each unit.
     classes
@@ -78,27 +79,27 @@ def descend(costs, units, weights, kinds, members, classes, least, rounds):
     for own in range(classes):
         fill_rests(costs, units, members, own, rests, without, inside, rest)
     room, found = np.empty(max(count, classes), np.int64), np.empty(max(count, classes))
+    bound = np.zeros((classes, max(kinds.max() + 1, 0)), np.int64)
+    for unit in range(count if bound.shape[1] else 0):
+        bound[members[unit], kinds[unit]] += 1
     for _ in range(rounds):
         changed = False
         for unit in range(count):
             own = members[unit]
             to, partner = _best_change(
-                costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit, room, found
-            )
+                costs, units, weights, kinds, stay, bound, members, boxes, sizes, cost, rests, without, least, unit,
+                room, found,
+            )  # fmt: skip
             if to < 0:
                 continue
             changed = True
             third = members[partner] if partner >= 0 else to
-            members[unit] = to
-            sizes[own] -= weights[unit]
-            sizes[to] += weights[unit]
             copy_box(boxes, own, rests, unit)
+            _move(weights, kinds, bound, members, sizes, unit, to)
             if partner >= 0:
-                members[partner] = own
-                sizes[third] -= weights[partner]
-                sizes[own] += weights[partner]
                 copy_box(boxes, third, rests, partner)
                 join(boxes, own, units, partner)
+                _move(weights, kinds, bound, members, sizes, partner, own)
             join(boxes, to, units, unit)
             for moved in (own, to, third) if third != to else (own, to, -1):
                 if moved >= 0:
@@ -109,16 +110,30 @@ def descend(costs, units, weights, kinds, members, classes, least, rounds):
     return (sizes * cost).sum()
 
 
+@nb.njit(inline="always")
+def _move(weights, kinds, bound, members, sizes, unit, to):
+    """Put a unit into another class."""
+    own = members[unit]
+    members[unit] = to
+    sizes[own] -= weights[unit]
+    sizes[to] += weights[unit]
+    if kinds[unit] >= 0:
+        bound[own, kinds[unit]] -= 1
+        bound[to, kinds[unit]] += 1
+
+
 @nb.njit(cache=True, nogil=True)
-def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit, chosen, found):
+def _best_change(
+    costs, units, weights, kinds, stay, bound, members, boxes, sizes, cost, rests, without, least, unit, chosen, found
+):
     """Return the class that a unit had best go to, and the unit that takes its place; -1 where there is none.
 
-    ``chosen`` and ``found`` are room for a number of each unit, and of each class.
+    ``bound`` counts the kinds of each class; ``chosen`` and ``found`` are room for a number of each unit and class.
     """
     own, weight = members[unit], weights[unit]
     paid = sizes[own] * cost[own]
     best, to, partner = -SLACK, -1, -1
-    free = kinds[unit] < 0
+    free = _may_leave(kinds, stay, bound, members, unit)
     leaves = free and sizes[own] - weight >= least
     narrows = cost[own] - without[unit] > SLACK  # else nobody gains where it leaves
     if not narrows and not leaves:
@@ -144,12 +159,15 @@ def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rest
     for other in range(len(members)):
         theirs = members[other]
         mine = sizes[own] - weight + weights[other]
-        if theirs == own or mine < least or kinds[other] != kinds[unit]:
+        if theirs == own or mine < least:
+            continue
+        same, leaves = kinds[other] == kinds[unit], _may_leave(kinds, stay, bound, members, other)
+        if not (same or (free and leaves)):
             continue
         left = sizes[theirs] - weights[other]
         hope = mine * without[unit] - paid - sizes[theirs] * cost[theirs]
         swaps = left + weight >= least and hope + (left + weight) * without[other] < best
-        gives = free and left >= least and theirs != target and hope + left * without[other] + growth < best
+        gives = free and leaves and left >= least and theirs != target and hope + left * without[other] + growth < best
         if swaps or gives:
             chosen[count] = other
             count += 1
@@ -160,7 +178,8 @@ def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rest
         theirs = members[other]
         left = sizes[theirs] - weights[other]
         rest = (sizes[own] - weight + weights[other]) * found[place] - paid - sizes[theirs] * cost[theirs]
-        if free and left >= least and theirs != target and rest + left * without[other] + growth < best:
+        leaves = _may_leave(kinds, stay, bound, members, other)
+        if free and leaves and left >= least and theirs != target and rest + left * without[other] + growth < best:
             best, to, partner = rest + left * without[other] + growth, target, other
         if left + weight >= least and rest + (left + weight) * without[other] < best:
             chosen[swaps_left], found[swaps_left] = other, rest
@@ -174,3 +193,9 @@ def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rest
             if found[place] + left * wider < best:
                 best, to, partner = found[place] + left * wider, theirs, other
     return to, partner
+
+
+@nb.njit(inline="always")
+def _may_leave(kinds, stay, bound, members, unit):
+    """Return whether a unit may leave its class for nobody of its own kind."""
+    return kinds[unit] < 0 or bound[members[unit], kinds[unit]] > stay

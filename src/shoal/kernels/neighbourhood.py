@@ -20,8 +20,9 @@ _ROUNDS = 8
 
 @nb.njit(cache=True, nogil=True)
 def improve_blocks(
-    costs, units, weights, kinds, listed, unit_starts, class_of, first, last, least, worth, seed, turn, safe, bold
-):
+    costs, units, weights, kinds, listed, unit_starts, class_of, first, last, least, spread, stay, worth, seed, turn,
+    careful, bold,
+):  # fmt: skip
     """Improve blocks of classes, each on its own; classes of a block are numbered anew from 0.
 
     Parameters
@@ -29,8 +30,7 @@ def improve_blocks(
     units, weights
         A box around each unit, and its records.
     kinds
-        Whatever the models look at in a unit, -1 where they only count records: a class whose units are exchanged
-        for others of the same kinds complies as before.
+        Whatever the models look at in a unit, -1 where they only count records.
     listed
         Units, block after block.
     unit_starts
@@ -39,32 +39,38 @@ def improve_blocks(
         ``class_of[place]``: the class of each listed unit within its block.
     first, last
         The blocks to improve.
-    least
-        The fewest records of a class.
+    least, spread
+        The fewest records and kinds of a class.
+    stay
+        How many of its kind a unit leaves behind that goes to another class, unless for one of the same kind.
     worth
         The cost per record from which on a block is always taken apart; below it the less often the less it costs.
-    safe
-        Out, like ``class_of``: classes with the same kinds as before.
+    careful
+        Out, like ``class_of``: classes whose kinds changed no more than ``stay`` allows.
     bold
         Out, like ``class_of``: classes that cost no more, made anew from all units of the block.
     """
     for block in range(first, last):
         begin, end = unit_starts[block], unit_starts[block + 1]
-        safe[begin:end] = bold[begin:end] = class_of[begin:end]
+        careful[begin:end] = bold[begin:end] = class_of[begin:end]
         if end - begin > _MANY:
             continue
         inside = listed[begin:end]
         own_units, own_weights, own_kinds = boxes_at(units, inside), weights[inside], kinds[inside]
+        if own_kinds[0] >= 0:
+            renumber(own_kinds)
         now = class_of[begin:end].copy()
         classes = renumber(now)
         state = seeded(seed, turn, block)
-        cost = descend(costs, own_units, own_weights, own_kinds, now, classes, least, _ROUNDS)
-        safe[begin:end] = bold[begin:end] = now
+        cost = descend(costs, own_units, own_weights, own_kinds, stay, now, classes, least, _ROUNDS)
+        careful[begin:end] = bold[begin:end] = now
         if cost <= worth * own_weights.sum() * next_random(state) / 4294967296.0 + SLACK:
             continue  # little is lost here
         other = np.empty(end - begin, np.int64)
-        found = gather(costs, own_units, own_weights, least, state, _NOISE, other)
-        found = split_large(costs, own_units, own_weights, other, found, least)
-        own_kinds[:] = -1
-        if descend(costs, own_units, own_weights, own_kinds, other, found, least, _ROUNDS) <= cost + SLACK:
+        found = gather(costs, own_units, own_weights, own_kinds, least, spread, state, _NOISE, other)
+        found = split_large(costs, own_units, own_weights, own_kinds, other, found, least, spread)
+        if (
+            descend(costs, own_units, own_weights, own_kinds, min(stay, 1), other, found, least, _ROUNDS)
+            <= cost + SLACK
+        ):
             bold[begin:end] = other

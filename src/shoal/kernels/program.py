@@ -5,31 +5,35 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import bits_of, span_cost
+from shoal.kernels.widths import bits_of, kind_bit, span_cost
+
+_LONG = 50
+"""How many times the fewest records a run may have where it waits for a rare kind."""
 
 
 @nb.njit(cache=True, nogil=True)
-def cut_sequence(costs, units, weights, order, least, members):
+def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
     """Cut a sequence into runs of at least so many records, with the least total cost; return that cost.
 
     A run that could be cut in two costs no less than its parts, so only shorter ones are tried: fewer than twice as
-    many records, or three times where units are of several records. Time is linear in the number of units times
-    ``least``.
+    many records, or three times where units are of several records, and more where kinds are rare. Time is linear in
+    the number of units times ``least``.
 
     Parameters
     ----------
     costs
         What boxes cost.
-    units, weights
-        A box around each unit, and its records.
+    units, weights, kinds
+        A box around each unit, its records, and its kind.
     order
         The units, in sequence.
-    least
-        The fewest records of a run.
+    least, spread
+        The fewest records and kinds of a run.
     members
         Out: the run of each unit.
     """
     count, slots = len(order), units.lows.shape[1]
+    most = count if spread < 2 else _LONG * least + 1000
     best = np.full(count + 1, np.inf)
     start = np.zeros(count + 1, np.int64)
     best[0] = 0.0
@@ -38,9 +42,11 @@ def cut_sequence(costs, units, weights, order, least, members):
     for end in range(1, count + 1):
         low[:], high[:], held[:], paid[:] = 2147483647, -2147483648, np.uint64(0), 0.0
         cost, records, last = 0.0, np.int64(0), np.int64(0)
-        for begin in range(end - 1, -1, -1):
+        seen = np.uint64(0)
+        for begin in range(end - 1, max(end - 1 - most, -1), -1):
             unit = order[begin]
             records += weights[unit]
+            seen |= kind_bit(kinds[unit])
             for slot in range(slots):
                 if costs.sets <= slot < costs.trees:
                     now = _widened(costs, slot, held, units.held[unit])
@@ -52,14 +58,15 @@ def cut_sequence(costs, units, weights, order, least, members):
                     continue
                 cost += now - paid[slot]
                 paid[slot] = now
-            if records >= least and best[begin] < np.inf:
+            enough = records - last >= least and bits_of(seen) >= np.uint64(spread)
+            if (enough or last > 0) and best[begin] < np.inf:
                 total = best[begin] + records * cost
                 if total < best[end]:
                     best[end], start[end] = total, begin
-            if records >= least and last == 0:
-                last = records  # the fewest records that a part at this end could have
-            if last > 0 and records - last >= least:
-                break
+            if enough and last > 0:
+                break  # two parts, each with enough
+            if enough:
+                last, seen = records, np.uint64(0)  # the fewest records that a part at this end could have
     if best[count] == np.inf:
         for place in range(count):
             members[order[place]] = 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.kernels.blocks import next_random
 from shoal.kernels.descent import SLACK
-from shoal.kernels.widths import boxes_at, clear, join, join_costs, new_boxes, own_cost
+from shoal.kernels.widths import bits_of, boxes_at, clear, join, join_costs, kind_bit, new_boxes, own_cost
 
 
 @nb.njit(cache=True, nogil=True)
@@ -39,21 +39,32 @@ def _distinct(units, members):
 
 
 @nb.njit(cache=True, nogil=True)
-def gather(costs, units, weights, least, state, noise, members):
-    """Join the units that cost least together, two clusters at a time, until none is too small; return the number.
+def gather(costs, units, weights, kinds, least, spread, state, noise, members):
+    """Join the units that cost least together, two clusters at a time, until all have enough; return the number.
 
-    The cost of a union counts per record that is no longer in too small a cluster; a little noise makes another
+    The cost of a union counts per record of the clusters that lack records or kinds; a little noise makes another
     clustering each time.
+
+    Parameters
+    ----------
+    units, weights, kinds
+        A box around each unit, its records, and its kind.
+    least, spread
+        The fewest records and kinds of a cluster.
+    members
+        Out: the cluster of each unit.
     """
     first, count = _distinct(units, members)
-    boxes, sizes = boxes_at(units, first), np.zeros(count, np.int64)
+    boxes, sizes, held = boxes_at(units, first), np.zeros(count, np.int64), np.zeros(count, np.uint64)
     for unit in range(len(members)):
         sizes[members[unit]] += weights[unit]
+        held[members[unit]] |= kind_bit(kinds[unit])
     shake, paid, found, into = np.empty(count), np.empty(count), np.empty(count), np.arange(count)
-    union = np.empty((count, count), np.float32)
+    union, lacking = np.empty((count, count), np.float32), np.zeros(count, np.int64)
     for one in range(count):
         shake[one] = 1.0 + noise * next_random(state) / 4294967296.0
         paid[one] = sizes[one] * own_cost(costs, boxes, one)
+        lacking[one] = _lacking(sizes[one], held[one], least, spread)
         join_costs(costs, boxes, one, boxes, into[:one], found[:one])
         for two in range(one):
             union[one, two] = union[two, one] = found[two]
@@ -64,11 +75,15 @@ def gather(costs, units, weights, least, state, noise, members):
         small = -1
         for place in range(left):
             one = alive[place]
-            if sizes[one] >= least:
+            if not lacking[one]:
                 continue
             if stale[one]:
-                stale[one] = False
-                nearest[one], score[one] = _nearest(union, sizes, paid, shake, least, alive[:left], one)
+                stale[one], nearest[one], score[one] = False, -1, np.inf
+                for other_place in range(left):
+                    two = alive[other_place]
+                    rated = _rated(union, sizes, held, lacking, paid, shake, least, one, two)
+                    if two != one and rated < score[one]:
+                        nearest[one], score[one] = two, rated
             if small < 0 or score[one] < score[small]:
                 small = one
         if small < 0 or nearest[small] < 0:
@@ -76,6 +91,8 @@ def gather(costs, units, weights, least, state, noise, members):
         other = nearest[small]
         join(boxes, small, boxes, other)
         sizes[small] += sizes[other]
+        held[small] |= held[other]
+        lacking[small] = _lacking(sizes[small], held[small], least, spread)
         paid[small] = sizes[small] * own_cost(costs, boxes, small)
         into[other], stale[small] = small, True
         left = _remove(alive, left, other)
@@ -87,8 +104,8 @@ def gather(costs, units, weights, least, state, noise, members):
             union[one, small] = union[small, one] = found[place]
             if nearest[one] == other or nearest[one] == small:
                 stale[one] = True
-            elif sizes[one] < least and not stale[one]:
-                rated = _rated(union, sizes, paid, shake, least, one, small)
+            elif lacking[one] and not stale[one]:
+                rated = _rated(union, sizes, held, lacking, paid, shake, least, one, small)
                 if rated < score[one]:
                     nearest[one], score[one] = small, rated
     for unit in range(len(members)):
@@ -97,6 +114,22 @@ def gather(costs, units, weights, least, state, noise, members):
             own = into[own]
         members[unit] = own
     return renumber(members)
+
+
+@nb.njit(inline="always")
+def _lacking(size, held, least, spread):
+    """Return the records of a cluster that has too few of them, or too few kinds; 0 if it has enough."""
+    return size if size < least or bits_of(held) < np.uint64(spread) else 0
+
+
+@nb.njit(inline="always")
+def _rated(union, sizes, held, lacking, paid, shake, least, one, two):
+    """What joining two clusters costs per record that lacks something; nothing is gained where only a kind is missing
+    and the other one does not bring it."""
+    if sizes[one] >= least and held[one] | held[two] == held[one]:
+        return np.inf
+    growth = (sizes[one] + sizes[two]) * union[one, two] - paid[one] - paid[two]
+    return (growth + 1e-9) * shake[two] * shake[one] / (lacking[one] + lacking[two])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -110,28 +143,8 @@ def _remove(listed, count, one):
     return kept
 
 
-@nb.njit(inline="always")
-def _rated(union, sizes, paid, shake, least, one, two):
-    """What joining a too small cluster with another one costs per record that is then in a cluster large enough."""
-    growth = (sizes[one] + sizes[two]) * union[one, two] - paid[one] - paid[two]
-    poor = sizes[one] + (sizes[two] if sizes[two] < least else 0)
-    return (growth + 1e-9) * shake[two] * shake[one] / poor
-
-
 @nb.njit(cache=True, nogil=True)
-def _nearest(union, sizes, paid, shake, least, alive, one):
-    nearest, score = -1, np.inf
-    for place in range(len(alive)):
-        two = alive[place]
-        if two != one:
-            rated = _rated(union, sizes, paid, shake, least, one, two)
-            if rated < score:
-                nearest, score = two, rated
-    return nearest, score
-
-
-@nb.njit(cache=True, nogil=True)
-def split_large(costs, units, weights, members, classes, least):
+def split_large(costs, units, weights, kinds, members, classes, least, spread):
     """Split classes of twice the least size at the place that costs least, again and again; return the number."""
     own = 0
     while own < classes:
@@ -144,7 +157,7 @@ def split_large(costs, units, weights, members, classes, least):
             own += 1
             continue
         inside = np.flatnonzero(members == own)
-        chosen, place = _best_cut(costs, units, weights, inside, records, least)
+        chosen, place = _best_cut(costs, units, weights, kinds, inside, records, least, spread)
         if chosen < 0:
             own += 1
             continue
@@ -156,7 +169,7 @@ def split_large(costs, units, weights, members, classes, least):
 
 
 @nb.njit(cache=True, nogil=True)
-def _best_cut(costs, units, weights, inside, records, least):
+def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     """Return the slot and the place at which two parts of a class cost least; (-1, -1) if every cut costs more."""
     count = len(inside)
     box = new_boxes(1, units)
@@ -168,20 +181,23 @@ def _best_cut(costs, units, weights, inside, records, least):
     left = np.empty(count)
     for slot in range(units.lows.shape[1]):
         rank = _ranked(units.lows[:, slot], inside)
-        size = np.int64(0)
+        size, held = np.int64(0), np.uint64(0)
         clear(box, 0)
         for place in range(count):
             unit = rank[place]
             join(box, 0, units, unit)
             size += weights[unit]
-            left[place] = size * own_cost(costs, box, 0) if size >= least else np.inf
-        size = np.int64(0)
+            held |= kind_bit(kinds[unit])
+            enough = _lacking(size, held, least, spread) == 0
+            left[place] = size * own_cost(costs, box, 0) if enough else np.inf
+        size, held = np.int64(0), np.uint64(0)
         clear(box, 0)
         for place in range(count - 1, 0, -1):
             unit = rank[place]
             join(box, 0, units, unit)
             size += weights[unit]
-            if size >= least and left[place - 1] < np.inf:
+            held |= kind_bit(kinds[unit])
+            if left[place - 1] < np.inf and _lacking(size, held, least, spread) == 0:
                 total = left[place - 1] + size * own_cost(costs, box, 0)
                 if total < best:
                     best, chosen, cut = total, slot, place

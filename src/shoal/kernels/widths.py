@@ -63,6 +63,12 @@ def bits_of(word):
 
 
 @nb.njit(inline="always")
+def kind_bit(kind):
+    """Return a kind as a bit, none for -1; kinds may share one, so that too few are counted rather than too many."""
+    return np.uint64(0) if kind < 0 else np.uint64(1) << np.uint64(kind % 64)
+
+
+@nb.njit(inline="always")
 def span_cost(costs, slot, low, high):
     """Return what a slot costs that shows all between two positions; not for sets."""
     layout, numbers = costs.layout, costs.numbers
