@@ -182,7 +182,7 @@ class Policy(Frozen):
     models: Annotated[tuple[Annotated[PrivacyModel, OneOf("models")], ...], Field(min_length=1)]
     """The promises; all of them hold."""
     algorithm: Annotated[Algorithm, OneOf("algorithms")] = Field(
-        default_factory=lambda: cast("Algorithm", find("algorithms", "mondrian")())
+        default_factory=lambda: cast("Algorithm", find("algorithms", "shoal")())
     )
     """The search."""
     loss: Annotated[Metric, OneOf("utility")] = Field(

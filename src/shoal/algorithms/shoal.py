@@ -64,6 +64,10 @@ class Shoal(Algorithm):
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """The most time that the rounds may take; the answer then depends on the machine."""
 
+    def trial(self) -> Algorithm:
+        """Return the same without any effort: it complies wherever this one does."""
+        return self.replace(effort=0.0)
+
     def search(self, problem: Problem) -> Local:
         """Go through the steps; Ctrl-C ends them with the best so far."""
         if not problem.holds(problem.together()).all():

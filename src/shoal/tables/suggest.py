@@ -54,7 +54,7 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
     models:
       - {name: k-anonymity, k: 2}
       - {name: distinct-l-diversity, on: illness, l: 2}
-    algorithm: {name: mondrian}
+    algorithm: {name: shoal}
     max_suppressed: 0.02
     """
     frame = open_table(table, **options).frame
@@ -105,7 +105,7 @@ def _lines(
     exact = "published as they are; nobody should learn them about a person"
     yield from _listed("sensitive", exact, profiles, decisions)
     yield from _models(records, profiles, decisions, k)
-    yield "algorithm: {name: mondrian}"
+    yield "algorithm: {name: shoal}"
     yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
     yield "max_suppressed: 0.02"
 
