@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms._costs import bits_of_codes, costs_of
-from shoal.kernels.boxes import LABELS, RANGES, SETS
+from shoal.algorithms._costs import BEYOND, bits_of_codes, codes_of, costs_of
+from shoal.kernels.plain import LABELS, RANGES, SETS
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.tables.encode import encode
@@ -16,32 +16,42 @@ from shoal.tables.encode import encode
 NUMBERS = {"labels": LABELS, "ranges": RANGES, "sets": SETS}
 
 
-def column_of(random: np.random.Generator, name: str, size: int) -> tuple[Column, dict[str, Any]]:
-    """A column as a search sees it, and as the plain twins do."""
+def column_of(
+    random: np.random.Generator, name: str, size: int, *, bounded: bool = False
+) -> tuple[Column, dict[str, Any]]:
+    """A column as a search sees it, and as the plain twins do.
+
+    Sizes and ranges are powers of two, so that equal costs are equal however they are added up.
+    """
     missing = str(random.choice(["", "own-value", "wildcard"]))
     spec: dict[str, Any] = {"weight": float(random.choice([1.0, 0.5, 2.5]))}
     values: list[Any]
+    known = size - bool(missing)
     if random.random() < 0.5:
-        values = (np.cumsum(random.integers(1, 5, size)) - 7).tolist()
+        values = (np.cumsum(random.integers(1, 5, known)) - 7).tolist()
+        values[-1] = values[0] + (8 * size if known > 1 else 0)
         spec |= dict(random.choice([{}, {"hierarchy": "intervals", "widths": [4, 16], "publish": "labels"}]))  # type: ignore[arg-type]
     else:
-        values = [f"v{code:04}" for code in range(size)]
-        spec |= dict(random.choice([{}, {"hierarchy": "mask", "keep": [4, 3, 2], "publish": "labels"}]))  # type: ignore[arg-type]
+        values = [f"v{code:04}" for code in range(known)]
+        spec |= dict(random.choice([{}, {"hierarchy": "mask", "keep": [4, 3, 2]}]))  # type: ignore[arg-type]
+        if "hierarchy" in spec:
+            spec["publish"] = str(random.choice(["labels", "sets"]))
+            if bounded:
+                spec["boundaries"] = [["v00**"], ["v000*", "v00**"], ["v001*"]][random.integers(0, 3)]
     if missing:
         values.append(None)
         spec["missing"] = missing
     policy = Policy(quasi_identifiers={name: spec}, models=[{"name": "k-anonymity", "k": 2}])
     column = encode(pl.DataFrame({name: values}), policy).columns[0]
-    levels, domain = column.levels, column.levels.domain
-    ordered = column.form == "ranges"
+    levels = column.levels
     plain = {
         "form": NUMBERS[column.form],
         "size": levels.size,
         "labels": levels.codes,
+        "joins": np.append(levels.joins, 0),
         "penalties": levels.penalties,
-        "values": np.append(domain.values.astype(float), np.nan) if ordered else np.zeros(levels.size),
-        "span": domain.span if ordered else 0.0,
-        "limits": np.full(levels.size, 1 << 30),
+        "points": column.points,
+        "limits": np.full(levels.size, 1 << 30) if column.limits is None else column.limits,
         "weight": column.weight,
         "wild": missing == "wildcard",
     }
@@ -51,25 +61,27 @@ def column_of(random: np.random.Generator, name: str, size: int) -> tuple[Column
 class Case:
     """Some units, of which some are the same, in the order of their codes."""
 
-    def __init__(self, seed: int, most: int = 14, sizes: tuple[int, ...] = (2, 5, 40, 200, 300)) -> None:
+    def __init__(self, seed: int, most: int = 14, *, bounded: bool = False) -> None:
         self.random = np.random.default_rng(seed)
-        chosen = self.random.choice(sizes, size=self.random.integers(1, 4))
-        both = [column_of(self.random, f"c{place}", int(size)) for place, size in enumerate(chosen)]
+        chosen = self.random.choice([2, 4, 32, 256, 512], size=self.random.integers(1, 4))
+        both = [column_of(self.random, f"c{place}", int(size), bounded=bounded) for place, size in enumerate(chosen)]
         self.columns = tuple(column for column, _ in both)
-        self.plain = [plain for _, plain in both]
+        beyond = BEYOND * sum(column.weight for column in self.columns)
+        self.plain = [plain | {"beyond": beyond} for _, plain in both]
         # codes of a column with more than 256 values share bits, so those that occur are near each other
         near = [min(column.levels.size, 256) for column in self.columns]
         lows = [column.levels.size - room for column, room in zip(self.columns, near, strict=True)]
         count = int(self.random.integers(2, most))
         drawn = [low + self.random.integers(0, room, count) for low, room in zip(lows, near, strict=True)]
         codes = np.stack(drawn, axis=1)[self.random.integers(0, count, count)]
-        self.codes = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
+        self.tuples = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
+        self.codes = codes_of(self.columns, self.tuples)
         self.costs = costs_of(self.columns)
         self.bits = bits_of_codes(self.codes, self.costs)
         self.least = int(self.random.integers(2, 5))
         self.weights = self.random.choice([1, 1, 1, self.least], count)
         self.weights[0] = self.least
-        self.rows = self.codes.tolist()
+        self.rows = self.tuples.tolist()
 
     def classes(self) -> tuple[Any, int]:
         """Classes that are large enough."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms._costs import Codes, Words, bits_of_codes, guarded
+from shoal.algorithms._costs import Words, bits_of_codes, codes_of
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes
+from shoal.frequencies import Classes, Codes
 from shoal.kernels.widths import Costs
 from shoal.recodings.local import Local
 
@@ -23,8 +23,7 @@ class Units:
     Attributes
     ----------
     codes, bits
-        ``codes[unit, column]``, and for columns that show sets the bits of the codes. Columns whose boundaries need
-        a table of their own come a second time, after all others.
+        ``codes[unit, column]``, boundaries after all columns, and for columns that show sets the bits of the codes.
     weights
         How much of a class's least size a unit is.
     tuples, cells
@@ -60,8 +59,7 @@ class Units:
         else:
             cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
             weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
-        shown = [*range(len(problem.columns)), *guarded(problem.columns)]
-        codes = np.ascontiguousarray(frequencies.tuples[tuples][:, shown], dtype=np.int32)
+        codes = codes_of(problem.columns, frequencies.tuples)[tuples]
         return cls(problem, codes, bits_of_codes(codes, costs), weights, records, tuples, cells)
 
     def __len__(self) -> int:
@@ -89,19 +87,10 @@ class Units:
         """Return the classes as a recoding: which records of each cell are in which class."""
         frequencies = self.problem.frequencies
         if self.cells is not None:
-            cells, weights = self.cells, self.records
-            return _pieces(members, cells, weights)
+            return Local.of(members, self.cells, self.records)
         # the units of a tuple share its cells: lay both side by side and cut where either ends
         order = np.argsort(self.tuples, kind="stable")
         unit_ends, cell_ends = np.cumsum(self.records[order]), np.cumsum(frequencies.cell_counts)
         ends = np.union1d(unit_ends, cell_ends)
         unit = order[np.searchsorted(unit_ends, ends)]
-        return _pieces(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
-
-
-def _pieces(members: Ints, cells: Ints, weights: Ints) -> Local:
-    """Put the pieces in the order of their cells; those of one cell and class are one piece."""
-    count = int(members.max(initial=-1)) + 2
-    keys, place = np.unique(cells * count + members + 1, return_inverse=True)
-    added = np.bincount(place, weights, minlength=len(keys)).astype(np.int64)
-    return Local(keys % count - 1, keys // count, added)
+        return Local.of(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))

@@ -48,13 +48,11 @@ class Mondrian(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Cut until no region has an allowable cut."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
+        problem.begin()
         return _strict(problem) if self.cuts == "strict" else _relaxed(problem)
 
 
 def _strict(problem: Problem) -> Local:
-    problem.progress("preparing the search (compiled once per machine)", 0, 0)
     from shoal.kernels.cut import propose_cuts
 
     frequencies = problem.frequencies
@@ -167,8 +165,7 @@ def _relaxed(problem: Problem) -> Local:
         pieces = _Pieces(parts.cells, parts.weights, numbers.astype(np.int64)).sorted(parts.cells)
         tried = tried[heads // 2]
         problem.progress("cutting", final, 0)
-    rank = np.lexsort([finished.region, finished.cells])
-    return Local(finished.region[rank], finished.cells[rank], finished.weights[rank])
+    return Local.of(finished.region, finished.cells, finished.weights)
 
 
 def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints]:

@@ -56,9 +56,7 @@ class SimilarityClustering(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Make classes of the records that are left until too few are left; find a place for those."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
+        problem.begin()
         frequencies, part = problem.frequencies, apart(problem)
         classes = Classes.of(frequencies, part[frequencies.cell_tuples])
         complies = problem.holds(classes)
@@ -170,7 +168,7 @@ class Similarity:
             np.bincount(codes[:, place], counts, minlength=size).astype(np.int64) for place, size in enumerate(sizes)
         ]
         numbers, self.order = arranged(columns, codes)
-        self.points = {place: _points(columns[place]) for place in numbers}
+        self.points = {place: columns[place].points for place in numbers}
         self.tables = []
         down, height = np.zeros(len(codes), np.int32), 1  # without a column before it, all records are one row (3.8)
         for place in self.order:
@@ -209,13 +207,6 @@ def arranged(columns: Sequence[Column], codes: Codes) -> tuple[list[int], list[i
     numbers = [place for place in places if columns[place].levels.domain.ordered and columns[place].levels.natural]
     categories = [place for place in places if place not in numbers]
     return numbers, sorted(categories, key=lambda place: len(np.unique(codes[:, place])))
-
-
-def _points(column: Column) -> Floats:
-    points = np.full(column.levels.size, np.nan)
-    domain = column.levels.domain
-    points[: len(domain)] = domain.values.astype(np.float64) / (domain.span or 1.0)
-    return points
 
 
 # Section 3.9: the algorithm
@@ -270,8 +261,7 @@ class Pieces:
 
     def recoding(self) -> Local:
         """Return the answer: pieces in the order of their cells."""
-        rank = np.lexsort([self.classes, self.cells])
-        return Local(self.classes[rank], self.cells[rank], self.weights[rank])
+        return Local.of(self.classes, self.cells, self.weights)
 
 
 @dataclass(frozen=True)
@@ -408,10 +398,8 @@ def apart(problem: Problem) -> Ints:
     keys, sizes = [np.zeros(len(tuples), np.int64)], [1]
     for place, column in enumerate(problem.columns):
         if column.limits is not None:
-            size = column.levels.size
-            reach = column.limits * size + column.levels.codes[column.limits, np.arange(size)]
-            keys.append(reach[tuples[:, place]])
-            sizes.append((column.levels.height + 1) * size)
+            keys.append(column.bounded_by[tuples[:, place]])
+            sizes.append(column.levels.size)
     return grouped(keys, sizes)[0]
 
 

@@ -73,9 +73,7 @@ class SpanningTree(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Span, remove, and join until every class satisfies every model."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
+        problem.begin()
         space = Space.of(problem.columns)
         forest = minimum_spanning_forest(problem, space, self.block)
         classes = forest.without(self._removed(problem, forest))

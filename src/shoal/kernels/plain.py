@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LABELS, RANGES = 0, 1
+LABELS, RANGES, SETS = 0, 1, 2
+"""How a column is published."""
 UNLIMITED, BEYOND = 1 << 30, 1e9
 
 
@@ -327,8 +328,8 @@ Box = Sequence[Sequence[int]]
 def box_costs(box: Box, columns: Sequence[dict[str, Any]]) -> list[float]:
     """Return the weighted penalty of a class in each column, as :mod:`shoal.kernels.boxes` has it.
 
-    A column is given by ``form``, ``size``, ``labels`` and ``penalties`` (by level and code), ``values``, ``span``,
-    ``limits``, ``weight`` and ``wild``.
+    A column is given by ``form``, ``size``, ``labels`` and ``penalties`` (by level and code), ``points``, ``limits``,
+    ``weight``, ``wild`` and what it costs to be ``beyond`` a boundary.
     """
     return [_box_cost(sorted({codes[place] for codes in box}), column) for place, column in enumerate(columns)]
 
@@ -342,51 +343,53 @@ def _box_cost(codes: list[int], column: dict[str, Any]) -> float:
     elif column["form"] == LABELS:
         penalty = float(column["penalties"][level][low])
     elif column["form"] == RANGES:
-        spread = float(column["values"][high] - column["values"][low])
-        penalty = 1.0 if np.isnan(spread) else (spread / column["span"] if column["span"] > 0 else 0.0)
+        spread = float(column["points"][high] - column["points"][low])
+        penalty = 1.0 if np.isnan(spread) else spread
     else:
         penalty = 1.0 if column["wild"] and high == column["size"] - 1 else len(codes) / column["size"]
     beyond = level > min(int(column["limits"][code]) for code in codes)
-    return penalty * float(column["weight"]) + (1e6 if beyond else 0.0)
+    return penalty * float(column["weight"]) + (float(column["beyond"]) if beyond else 0.0)
 
 
 def _alike(labels: Sequence[int], one: int, other: int) -> bool:
     return bool(labels[one] == labels[other])
 
 
-def extreme(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]], most: bool) -> int:
-    """Return what :func:`shoal.kernels.boxes.extreme` returns."""
-    now = box_costs(box, columns)
-    best, found = float("inf"), -1
-    for place, codes in enumerate(tuples):
-        if records[place]:
-            rise = 0.0
-            for cost, before in zip(box_costs([*box, codes], columns), now, strict=True):
-                rise += cost - before
-            rise = -rise if most else rise
-            if rise < best:
-                best, found = rise, place
-    return found
+def box_cost(box: Box, columns: Sequence[dict[str, Any]]) -> float:
+    """Return the weighted penalty of a class."""
+    return sum(box_costs(box, columns))
+
+
+def with_each(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> dict[int, float]:
+    """Return what a class would cost with each tuple that has records."""
+    return {place: box_cost([*box, codes], columns) for place, codes in enumerate(tuples) if records[place]}
+
+
+def nearest_to(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> int:
+    """Return what :func:`shoal.kernels.boxes.nearest` returns."""
+    found = with_each(box, tuples, records, columns)
+    return min(found, key=lambda place: (found[place], place), default=-1)
+
+
+def furthest_from(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> int:
+    """Return what :func:`shoal.kernels.boxes.furthest` returns."""
+    found = with_each(box, tuples, records, columns)
+    return min(found, key=lambda place: (-found[place], place), default=-1)
 
 
 def cheapest(
     boxes: Sequence[Box], records: Sequence[int], a: int, columns: Sequence[dict[str, Any]], least: int, window: int
 ) -> int:
     """Return what :func:`shoal.kernels.boxes.cheapest` returns."""
-    others = sorted((b for b in range(len(boxes)) if b != a and records[b]), key=lambda b: (abs(b - a), b))
-    best, found = float("inf"), -1
-    mine = box_costs(boxes[a], columns) if boxes[a] else []
-    for b in others[:window]:
+    around = range(max(a - window // 2, 0), min(a + window // 2 + 1, len(boxes)))
+    rises = {}
+    for b in sorted((b for b in around if b != a and records[b]), key=lambda b: (b < a, b)):
         moved = records[b]
         if least and records[a] + moved >= 2 * least:
             moved = min(moved, max(least - records[a], 0))
-        increase = 0.0
-        theirs, joined = box_costs(boxes[b], columns), box_costs([*boxes[a], *boxes[b]], columns)
-        for cost, one, other in zip(joined, mine, theirs, strict=True):
-            increase += records[a] * (cost - one) + moved * (cost - other)
-        if increase < best:
-            best, found = increase, b
-    return found
+        before = records[a] * box_cost(boxes[a], columns) + moved * box_cost(boxes[b], columns)
+        rises[b] = (records[a] + moved) * box_cost([*boxes[a], *boxes[b]], columns) - before
+    return min(rises, key=lambda b: rises[b], default=-1)
 
 
 def join_each(
@@ -414,7 +417,7 @@ def bisect(tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]
     seed, other = 0, 0
     for turn in range(rounds):
         seed = other if turn else 0
-        other = extreme([tuples[seed]], tuples, records, columns, True)
+        other = furthest_from([tuples[seed]], tuples, records, columns)
         if other == seed:
             other = 0 if seed else 1
     parts: list[list[Sequence[int]]] = [[tuples[seed]], [tuples[other]]]
@@ -424,11 +427,8 @@ def bisect(tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]
         if place not in (seed, other):
             increases = []
             for part, size in zip(parts, sizes, strict=True):
-                increase = 0.0
-                before, after = box_costs(part, columns), box_costs([*part, codes], columns)
-                for cost, now in zip(after, before, strict=True):
-                    increase += (size + records[place]) * cost - size * now
-                increases.append(increase)
+                wider = (size + records[place]) * box_cost([*part, codes], columns)
+                increases.append(wider - size * box_cost(part, columns))
             right[place] = increases[1] < increases[0]
             parts[right[place]].append(codes)
             sizes[right[place]] += records[place]
@@ -519,7 +519,7 @@ def total_cost(members: Sequence[int], tuples: Box, records: Sequence[int], colu
         if own < 0:
             cost = sum(float(column["weight"]) for column in columns)
         else:
-            cost = sum(box_costs([tuples[unit] for unit in inside], columns))
+            cost = box_cost([tuples[unit] for unit in inside], columns)
         total += sum(records[unit] for unit in inside) * cost
     return total
 
@@ -531,7 +531,7 @@ def best_cut(tuples: Box, records: Sequence[int], columns: Sequence[dict[str, An
         for begin in range(end):
             size = sum(records[begin:end])
             if size >= least:
-                best[end] = min(best[end], best[begin] + size * sum(box_costs(tuples[begin:end], columns)))
+                best[end] = min(best[end], best[begin] + size * box_cost(tuples[begin:end], columns))
     return float(best[-1])
 
 
@@ -540,7 +540,7 @@ def growth(
 ) -> float:
     """Return what all cost more if one class of units joins another one: ``neighbourhood.choose_neighbours``."""
     costs = [
-        sum(records[unit] for unit in units) * sum(box_costs([tuples[unit] for unit in units], columns))
+        sum(records[unit] for unit in units) * box_cost([tuples[unit] for unit in units], columns)
         for units in ([*one, *other], one, other)
     ]
     return costs[0] - costs[1] - costs[2]
