@@ -1,4 +1,4 @@
-"""Random units and columns for the kernels of the search that takes classes apart."""
+"""Random units and columns for the kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms._costs import BEYOND, bits_of_codes, codes_of, costs_of
-from shoal.kernels.plain import LABELS, RANGES, SETS
+from shoal.kernels.plain import LABELS, RANGES, SETS, UNLIMITED
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.tables.encode import encode
@@ -51,11 +51,25 @@ def column_of(
         "joins": np.append(levels.joins, 0),
         "penalties": levels.penalties,
         "points": column.points,
-        "limits": np.full(levels.size, 1 << 30) if column.limits is None else column.limits,
+        "limits": np.full(levels.size, UNLIMITED) if column.limits is None else column.limits,
         "weight": column.weight,
         "wild": missing == "wildcard",
     }
     return column, plain
+
+
+def boundary_of(size: int, beyond: float) -> dict[str, Any]:
+    """Boundaries as a plain column."""
+    return {
+        "form": LABELS,
+        "size": size,
+        "labels": np.vstack([np.arange(size), np.zeros(size, int)]),
+        "joins": np.ones(size, int),
+        "penalties": np.vstack([np.zeros(size), np.full(size, beyond)]),
+        "limits": np.full(size, UNLIMITED),
+        "weight": 1.0,
+        "beyond": beyond,
+    }
 
 
 class Case:
@@ -82,6 +96,13 @@ class Case:
         self.weights = self.random.choice([1, 1, 1, self.least], count)
         self.weights[0] = self.least
         self.rows = self.tuples.tolist()
+
+    @property
+    def apart(self) -> list[dict[str, Any]]:
+        """The plain columns with boundaries as columns of their own: labels with a costly root."""
+        bounds = [column.bounded_by for column in self.columns if column.limits is not None]
+        columns = [plain | {"limits": np.full(plain["size"], UNLIMITED)} for plain in self.plain]
+        return columns + [boundary_of(int(numbers.max()) + 1, self.plain[0]["beyond"]) for numbers in bounds]
 
     def classes(self) -> tuple[Any, int]:
         """Classes that are large enough."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 LABELS, RANGES, SETS = 0, 1, 2
 """How a column is published."""
-UNLIMITED, BEYOND = 1 << 30, 1e9
+UNLIMITED = 1 << 30
 
 
 def propose_cut(
@@ -33,8 +33,7 @@ def propose_cut(
     tried
         Columns that are out of the question.
     columns
-        For each column ``form``, ``joins``, ``penalties`` (by level and code), ``points``, ``size``,
-        ``weight``, ``limits``.
+        As for :func:`box_costs`, and ``joins``; boundaries are columns of their own.
     least
         The fewest records of a part.
 
@@ -43,7 +42,7 @@ def propose_cut(
     The column and the last code that goes left; (-1, -1) where there is no cut.
     """
     widths = [
-        (_width(region[:, place], column), -place)
+        (_box_cost(sorted(set(region[:, place].tolist())), column), -place)
         for place, column in enumerate(columns)
         if not tried[place] and len(set(region[:, place])) > 1
     ]
@@ -58,30 +57,12 @@ def _top(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> int:
     return max(int(column["joins"][code]) for code in range(int(codes.min()), int(codes.max())))
 
 
-def _width(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> float:
-    low, high = int(codes.min()), int(codes.max())
-    if column["form"] == LABELS:
-        width = float(column["penalties"][_top(codes, column)][low])
-    elif column["form"] == RANGES:
-        spread = float(column["points"][high] - column["points"][low])
-        width = 1.0 if np.isnan(spread) else spread
-    else:
-        width = len(set(codes.tolist())) / column["size"]
-    return width * float(column["weight"]) + (BEYOND if _is_beyond(codes, column) else 0.0)
-
-
-def _is_beyond(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> bool:
-    limit = int(column["limits"][codes].min())
-    return limit < UNLIMITED and _top(codes, column) > limit
-
-
 def _best_place(
     codes: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], column: dict[str, Any], least: int
 ) -> int | None:
     best, place = least - 1, None
     for cut in range(int(codes.min()), int(codes.max())):
-        by_label = column["form"] == LABELS or _is_beyond(codes, column)
-        if by_label and column["joins"][cut] != _top(codes, column):
+        if column["form"] == LABELS and column["joins"][cut] != _top(codes, column):
             continue
         left = int(counts[codes <= cut].sum())
         even = min(left, int(counts.sum()) - left)
@@ -179,7 +160,7 @@ def sums_of(
 
 
 def hierarchical_distance(column: dict[str, Any], first: int, second: int) -> float:
-    """Return how far apart two codes are: :func:`shoal.kernels.spanning.hierarchical_distances`."""
+    """Return how far apart two codes are: :func:`shoal.kernels.spanning.distances_from`."""
     low, high = min(first, second), max(first, second)
     if low == high:
         return 0.0
@@ -243,29 +224,8 @@ def allowable_edges(parents: Sequence[int], queue: Sequence[int], records: Seque
     return removed
 
 
-def class_penalty(tuples: npt.NDArray[np.int32], columns: Sequence[dict[str, Any]]) -> float:
-    """Return the weighted certainty penalty of a class, infinite where it is beyond a boundary."""
-    total = 0.0
-    for place, column in enumerate(columns):
-        codes = tuples[:, place]
-        low, high, level = int(codes.min()), int(codes.max()), 0
-        if low < high:
-            level = _top(codes, column)
-        if level > int(column["limits"][codes].min()):
-            return float("inf")
-        if column["form"] == LABELS or low == high:
-            lost = float(column["penalties"][level][low])
-        elif column["form"] == RANGES:
-            spread = float(column["points"][high] - column["points"][low])
-            lost = 1.0 if np.isnan(spread) else spread
-        else:
-            lost = max(len(set(codes.tolist())) / column["size"], float(column["penalties"][0][high]))
-        total += column["weight"] * lost
-    return total
-
-
 def join_poor(
-    classes: Sequence[npt.NDArray[np.int32]],
+    classes: Sequence[Box],
     records: Sequence[int],
     poor: Sequence[bool],
     reach: Sequence[tuple[int, int]],
@@ -284,16 +244,16 @@ def join_poor(
         for other in range(*reach[number]):
             if other not in held or other == number:
                 continue
-            cost = class_penalty(np.vstack([held[number], held[other]]), columns)
+            cost = together = box_cost([*held[number], *held[other]], columns)
             if by_increase:
-                own = [sizes[c] * class_penalty(held[c], columns) for c in (number, other)]
+                own = [sizes[c] * box_cost(held[c], columns) for c in (number, other)]
                 cost = cost * (sizes[number] + sizes[other]) - (own[0] + own[1])
-            if cost < best:
+            if cost < best and together < columns[0]["beyond"]:
                 best, partner = cost, other
         if partner < 0:
             alone[number] = True
             continue
-        held[partner] = np.vstack([held.pop(number), held[partner]])
+        held[partner] = [*held.pop(number), *held[partner]]
         sizes[partner] += sizes[number]
         joined.add(partner)
         into = [partner if c == number else c for c in into]

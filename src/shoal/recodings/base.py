@@ -49,8 +49,8 @@ class Column:
         levels = self.levels
         limits = np.full(levels.size, levels.height, np.int64) if self.limits is None else self.limits
         labels = levels.codes[limits, np.arange(levels.size)]
-        numbers: Ints = np.unique(limits * levels.size + labels, return_inverse=True)[1].astype(np.int64)
-        return numbers
+        _, first, place = np.unique(limits * levels.size + labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[place].astype(np.int64)
 
     @property
     def informed(self) -> float:
