@@ -17,7 +17,8 @@ from shoal.algorithms.spanning_tree import SpanningTree, _blocks, _joined, minim
 from shoal.decision import decide
 from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies import Classes
-from shoal.kernels import plain
+from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
+from shoal.kernels.plain.spanning import distance_matrix
 from shoal.policy import Policy
 from shoal.tables.encode import encode
 
@@ -59,10 +60,10 @@ def policy(algorithm: SpanningTree, k: int = 2, l: int = 0, **more: Any) -> Poli
 def plain_columns(problem: Problem) -> list[dict[str, Any]]:
     return [
         {
-            "form": plain.RANGES if column.form == "ranges" else plain.LABELS,
+            "form": RANGES if column.form == "ranges" else LABELS,
             "joins": np.append(column.levels.joins, 0),
             "points": column.points,
-            "limits": np.full(column.levels.size, plain.UNLIMITED) if column.limits is None else column.limits,
+            "limits": np.full(column.levels.size, UNLIMITED) if column.limits is None else column.limits,
             "weight": column.weight,
             "height": max(column.levels.joins[: max(len(column.levels.domain) - 1, 0)], default=1),
         }
@@ -77,7 +78,7 @@ def test_no_spanning_tree_is_shorter(rows: list[tuple[Any, ...]], publish: str) 
     problem = encode(table_of(rows), asked).problem(asked)
     forest = minimum_spanning_forest(problem, 40_000)
     assert forest.trees == 1
-    matrix = plain.distance_matrix(problem.frequencies.tuples, plain_columns(problem))
+    matrix = distance_matrix(problem.frequencies.tuples, plain_columns(problem))
     assert forest.lengths[1:].sum() == pytest.approx(minimum_spanning_tree(matrix).sum())
     assert (forest.parents < np.arange(len(matrix))).all()
     for node in range(1, len(matrix)):

@@ -9,7 +9,7 @@ from tests.kernels.units import Case as Units
 
 from shoal.algorithms._boxes import Points, taken
 from shoal.kernels import boxes as kernels
-from shoal.kernels import plain
+from shoal.kernels.plain import boxes as plain
 
 SEEDS = st.integers(0, 2**32 - 1)
 

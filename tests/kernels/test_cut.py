@@ -9,7 +9,7 @@ from tests.kernels.units import Case
 
 from shoal.algorithms.mondrian import _joins
 from shoal.kernels.cut import propose_cuts
-from shoal.kernels.plain import propose_cut
+from shoal.kernels.plain.cut import propose_cut
 
 
 @settings(max_examples=200, deadline=None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.kernels.units import Case
 
 from shoal.kernels import neighbourhood as kernels
-from shoal.kernels import plain
+from shoal.kernels.plain import searching as plain
 
 SEEDS = st.integers(0, 2**32 - 1)
 

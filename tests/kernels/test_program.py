@@ -13,8 +13,8 @@ from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
 from shoal.algorithms._costs import bits_of_codes, costs_of
-from shoal.kernels import plain
 from shoal.kernels.neighbourhood import fill_boxes
+from shoal.kernels.plain import searching as plain
 from shoal.kernels.program import cut_sequence
 from shoal.kernels.widths import LABEL, RANGE, SET, TABLE, own_cost
 from shoal.policy import Policy

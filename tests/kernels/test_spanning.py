@@ -10,7 +10,8 @@ from tests.kernels.units import Case
 from shoal.algorithms._boxes import Points
 from shoal.algorithms._costs import costs_of
 from shoal.algorithms.spanning_tree import by_effort
-from shoal.kernels import plain, spanning
+from shoal.kernels import spanning
+from shoal.kernels.plain import spanning as plain
 
 SEEDS = st.integers(0, 2**32 - 1)
 

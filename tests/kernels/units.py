@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms._costs import BEYOND, bits_of_codes, codes_of, costs_of
-from shoal.kernels.plain import LABELS, RANGES, SETS, UNLIMITED
+from shoal.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.tables.encode import encode
