@@ -13,9 +13,8 @@ from shoal.kernels.boxes import cheapest, extend, furthest, nearest
 class Pool:
     """The records of some tuples; classes are numbered from 0 in the order in which they are started."""
 
-    def __init__(self, problem: Problem, points: Points, tuples: Ints) -> None:
-        self.problem, self.points, self.tuples = problem, points.at(tuples), tuples
-        self.dealt = Dealt.of(problem.frequencies)
+    def __init__(self, problem: Problem, points: Points, dealt: Dealt, tuples: Ints) -> None:
+        self.problem, self.points, self.dealt, self.tuples = problem, points.at(tuples), dealt, tuples
         self.left = problem.frequencies.counts[tuples].copy()
         self.records = int(self.left.sum())
         """How many records are left."""

@@ -51,11 +51,12 @@ class KMember(Algorithm):
         problem.begin()
         from shoal.algorithms._boxes import Points
         from shoal.algorithms._pool import Pool
-        from shoal.algorithms._records import answer, blocks
+        from shoal.algorithms._records import Dealt, answer, blocks
 
-        points, parts = Points.of(problem.columns, problem.frequencies.tuples), []
+        points, dealt = Points.of(problem.columns, problem.frequencies.tuples), Dealt.of(problem.frequencies)
+        parts = []
         for block in blocks(problem.columns, problem.frequencies, self.block):
-            pool = Pool(problem, points, block)
+            pool = Pool(problem, points, dealt, block)
             _grow(pool, problem.least_records)
             parts.append((block, *np.array(pool.shares, np.int64).T))
         return answer(problem, parts)
