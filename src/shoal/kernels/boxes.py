@@ -124,15 +124,15 @@ def least_rise(
 @nb.njit(cache=True, nogil=True)
 def nearest(costs, boxes, a, codes, bits, records):
     """Return the tuple that raises the cost of box ``a`` least, the first of equals; -1 if none has records."""
-    count, before = len(codes), np.full(len(codes), boxes.costs[a])
-    return least_rise(costs, boxes, a, (codes, codes, bits), np.sign(records), before, 0, count, 0)
+    first, before = np.int64(0), np.full(len(codes), boxes.costs[a])
+    return least_rise(costs, boxes, a, (codes, codes, bits), np.sign(records), before, first, len(codes), first)
 
 
 @nb.njit(cache=True, nogil=True)
 def furthest(costs, boxes, a, codes, bits, records):
     """Return the tuple that would cost most together with box ``a``, the first of equals; -1 if none has records."""
-    count, before = len(codes), np.zeros(len(codes))
-    return least_rise(costs, boxes, a, (codes, codes, bits), -np.sign(records), before, 0, count, 0)
+    first, before = np.int64(0), np.zeros(len(codes))
+    return least_rise(costs, boxes, a, (codes, codes, bits), -np.sign(records), before, first, len(codes), first)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -186,16 +186,17 @@ def bisect(
 ):
     """Part a class: find two tuples far apart, then let each other tuple go where it raises the cost less."""
     lows, highs, held, paid, counts = boxes
-    seed, other = 0, 0
+    first, second = np.int64(0), np.int64(1)  # as literals each would be compiled for itself
+    seed = other = first
     for _ in range(rounds):
         seed = other
-        counts[0] = 0
-        extend(costs, boxes, 0, codes, bits, seed, records[seed])
-        other = furthest(costs, boxes, 0, codes, bits, records)
+        counts[first] = 0
+        extend(costs, boxes, first, codes, bits, seed, records[seed])
+        other = furthest(costs, boxes, first, codes, bits, records)
         if other == seed:  # nothing is further away than the tuple itself
-            other = 1 if seed == 0 else 0
-    counts[1] = 0
-    extend(costs, boxes, 1, codes, bits, other, records[other])
+            other = second if seed == first else first
+    counts[second] = 0
+    extend(costs, boxes, second, codes, bits, other, records[other])
     right[seed], right[other] = False, True
     increase = np.empty(2)
     for one in range(len(codes)):
@@ -205,4 +206,4 @@ def bisect(
             joined = joined_cost(costs, lows, highs, held, side, codes, codes, bits, one)
             increase[side] = (counts[side] + records[one]) * joined - counts[side] * paid[side]
         right[one] = increase[1] < increase[0]
-        extend(costs, boxes, 1 if right[one] else 0, codes, bits, one, records[one])
+        extend(costs, boxes, second if right[one] else first, codes, bits, one, records[one])

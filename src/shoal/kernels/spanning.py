@@ -53,7 +53,8 @@ def span(
     """
     columns, count = places.shape
     starts = np.zeros(columns + 1, np.int64)
-    starts[1:] = np.cumsum(costs.sizes)
+    for j in range(columns):
+        starts[j + 1] = starts[j] + costs.sizes[j]
     row = np.empty(starts[columns])
     for position in range(begin, end):
         if position > 0:
