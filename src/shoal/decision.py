@@ -68,7 +68,8 @@ class Decision:
         barred, records = self.encoded.barred, self.encoded.frequencies.records
         total = (found.total * (records - barred) + barred) / records  # a barred record is suppressed by any recoding
         loss = CertaintyPenalty().measure(self.outcome()).total
-        return replace(self, recoding=replace(self.recoding, proof=Proof(loss, total, notes=(found.how,))))
+        proof = Proof(loss, total, stopped=self.recoding.stopped, notes=(found.how,))
+        return replace(self, recoding=replace(self.recoding, proof=proof))
 
     def outcome(self) -> Outcome:
         """Return what became of the table."""

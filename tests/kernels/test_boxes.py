@@ -63,12 +63,12 @@ def test_nearest_and_furthest_twins(seed: int) -> None:
     left = np.maximum(case.records - 2, 0)
     for a in case.every:
         if case.sizes[a]:
-            found = [
-                search(case.costs, case.boxes, a, case.codes, case.bits, left)
-                for search in (kernels.nearest, kernels.furthest)
-            ]
-            given_ = (case.lists[a], case.rows, left.tolist(), case.plain)
-            assert found == [plain.nearest_to(*given_), plain.furthest_from(*given_)]
+            asked, known = (case.costs, case.boxes, a, case.units), (case.rows, left.tolist(), case.plain)
+            assert kernels.furthest(*asked, left) == plain.furthest_from(case.lists[a], *known)
+            bounds = np.zeros(len(left))
+            for box in (case.lists[a], [*case.lists[a], case.rows[0]]):  # bounds hold while a box grows
+                assert kernels.nearest(*asked, left, bounds) == plain.nearest_to(box, *known)
+                kernels.extend(*asked, 0, 1)
 
 
 @settings(max_examples=200, deadline=None)
@@ -90,5 +90,5 @@ def test_cheapest_and_join_each_twins(seed: int, least: int, window: int) -> Non
 def test_bisect_twin(seed: int) -> None:
     case = Case(seed)
     right = np.zeros(len(case.points), bool)
-    kernels.bisect(case.costs, case.points.room(2), case.codes, case.bits, case.records, 3, right)
+    kernels.bisect(case.costs, case.points.room(2), case.units, case.records, 3, right)
     assert right.tolist() == plain.bisect(case.rows, case.records.tolist(), case.plain, 3)

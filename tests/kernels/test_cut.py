@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.units import Case
 
-from shoal.algorithms.mondrian import _joins
 from shoal.kernels.cut import propose_cuts
 from shoal.kernels.plain.cut import propose_cut
 
@@ -16,23 +15,23 @@ from shoal.kernels.plain.cut import propose_cut
 @given(st.integers(0, 2**32 - 1))
 def test_twin(seed: int) -> None:
     case = Case(seed, 36, bounded=True)
-    random, (count, columns) = case.random, case.codes.shape
+    codes, random = case.slots.codes(case.tuples), case.random
+    slots, count = codes.shape
     counts = random.integers(1, 5, count)
     order = random.permutation(count).astype(np.int64)
     regions = min(count, 3)
     starts = np.array([0, *np.sort(random.choice(np.arange(1, count), regions - 1, replace=False)), count])
-    tried = random.random((regions, columns)) < 0.2
+    tried = random.random((regions, slots)) < 0.2
     chosen, cut = np.empty(regions, np.int32), np.full(regions, -1, np.int32)
-    codes = np.ascontiguousarray(case.codes.T)
-    joins = _joins(case.columns, columns)
-    propose_cuts(case.costs, codes, counts, order, starts, tried, *joins, case.least, chosen, cut)
+    joins = case.slots.joins(case.columns)
+    propose_cuts(case.costs, case.units, codes, counts, order, starts, tried, *joins, case.least, chosen, cut)
     for region in range(regions):
         inside = order[starts[region] : starts[region + 1]]
-        asked = (case.codes[inside], counts[inside], tried[region].tolist(), case.apart, case.least)
+        asked = (codes.T[inside], counts[inside], tried[region].tolist(), case.by_slot, case.least)
         place, expected = propose_cut(*asked)
         assert chosen[region] == place
         if place >= 0:
-            codes_there = case.codes[inside, place]
+            codes_there = codes[place, inside]
             # between two codes that occur any place is the same cut
             left, wanted = codes_there <= cut[region], codes_there <= expected
             assert (left == wanted).all()

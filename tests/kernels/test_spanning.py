@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.kernels.units import Case
 
 from shoal.algorithms._boxes import Points
-from shoal.algorithms._costs import costs_of
+from shoal.algorithms._costs import Slots
 from shoal.algorithms.spanning_tree import by_effort
 from shoal.kernels import spanning
 from shoal.kernels.plain import spanning as plain
@@ -21,16 +21,19 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_span(seed: int, steps: int) -> None:
     case = Case(seed, bounded=True)
     heights = [max(column.levels.joins[: len(column.levels.domain) - 1], default=1) for column in case.columns]
-    columns = [column | {"height": height} for column, height in zip(case.plain, heights, strict=True)]
-    costs, count = costs_of(by_effort(case.columns)), len(case.codes)
-    starts = np.cumsum([0, *costs.sizes])[:-1]
-    places = np.ascontiguousarray(case.codes.T + starts[:, None]).astype(np.int32)
+    slots, count = Slots.of(by_effort(case.columns)), len(case.tuples)
+    lows, highs, starts = slots.positions()
+    given_ = np.stack([case.tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
+    places, most = given_.astype(np.int32), 2.0 * sum(column.weight for column in case.columns)
     order, parents, lengths = np.arange(count), np.full(count, -1), np.full(count, np.inf)
     for begin in range(0, count, steps):  # it can be stopped and go on
-        spanning.span(costs, places, order, parents, lengths, begin, min(begin + steps, count))
-    expected = plain.grow_tree(plain.distance_matrix(case.tuples, columns))
+        end = min(begin + steps, count)
+        spanning.span(slots.costs, lows, highs, starts, most, places, order, parents, lengths, begin, end)
+    shown = [slot.place for slot in slots.slots if not slot.guards]  # distances are added up in this order
+    columns = [case.plain[place] | {"height": heights[place]} for place in shown]
+    expected = plain.grow_tree(plain.distance_matrix(case.tuples[:, shown], columns))
     assert (order.tolist(), parents.tolist(), lengths.tolist()) == expected
-    assert (places == case.codes[order].T + starts[:, None]).all()
+    assert (places == given_[:, order]).all()
 
 
 @settings(max_examples=150, deadline=None)
@@ -60,7 +63,8 @@ def test_join_classes(seed: int, by_increase: bool) -> None:
     blocks = np.sort(random.integers(0, 2, count))
     first, last = (np.searchsorted(blocks, blocks, side).astype(np.int64) for side in ("left", "right"))
     into, alone = np.empty(count, np.int64), np.empty(count, bool)
-    spanning.join_classes(points.costs, boxes, poor, first, last, least, by_increase, into, alone)
+    most = sum(column.weight for column in case.columns)
+    spanning.join_classes(points.costs, boxes, poor, first, last, least, most, by_increase, into, alone)
     expected = plain.join_poor(
         [case.tuples[members == c].tolist() for c in range(count)],
         records,

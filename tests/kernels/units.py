@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms._costs import BEYOND, bits_of_codes, codes_of, costs_of
+from shoal.algorithms._costs import BEYOND, Slots
 from shoal.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
 from shoal.policy import Policy
 from shoal.recodings.base import Column
@@ -59,7 +59,7 @@ def column_of(
 
 
 def boundary_of(size: int, beyond: float) -> dict[str, Any]:
-    """Boundaries as a plain column."""
+    """Boundaries as a plain column: labels with a costly root."""
     return {
         "form": LABELS,
         "size": size,
@@ -89,24 +89,27 @@ class Case:
         drawn = [low + self.random.integers(0, room, count) for low, room in zip(lows, near, strict=True)]
         codes = np.stack(drawn, axis=1)[self.random.integers(0, count, count)]
         self.tuples = codes[np.lexsort(codes.T[::-1])].astype(np.int32)
-        self.codes = codes_of(self.columns, self.tuples)
-        self.costs = costs_of(self.columns)
-        self.bits = bits_of_codes(self.codes, self.costs)
+        self.slots = Slots.of(self.columns)
+        self.costs = self.slots.costs
+        self.units = self.slots.boxes(self.tuples)
         self.least = int(self.random.integers(2, 5))
         self.weights = self.random.choice([1, 1, 1, self.least], count)
         self.weights[0] = self.least
         self.rows = self.tuples.tolist()
 
     @property
-    def apart(self) -> list[dict[str, Any]]:
-        """The plain columns with boundaries as columns of their own: labels with a costly root."""
-        bounds = [column.bounded_by for column in self.columns if column.limits is not None]
-        columns = [plain | {"limits": np.full(plain["size"], UNLIMITED)} for plain in self.plain]
-        return columns + [boundary_of(int(numbers.max()) + 1, self.plain[0]["beyond"]) for numbers in bounds]
+    def by_slot(self) -> list[dict[str, Any]]:
+        """The plain columns in the order of the slots, boundaries as columns of their own."""
+        beyond = self.plain[0]["beyond"]
+        free = [plain | {"limits": np.full(plain["size"], UNLIMITED)} for plain in self.plain]
+        return [
+            boundary_of(int(slot.lows.max()) + 1, beyond) if slot.guards else free[slot.place]
+            for slot in self.slots.slots
+        ]
 
     def classes(self) -> tuple[Any, int]:
         """Classes that are large enough."""
-        members = np.zeros(len(self.codes), np.int64)
+        members = np.zeros(len(self.tuples), np.int64)
         made, size = 0, 0
         for unit in self.random.permutation(len(members)):
             if size >= self.least:

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal import notation
-from shoal.algorithms._costs import costs_of
+from shoal.algorithms._costs import Slots
 from shoal.algorithms.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
 from shoal.kernels.spanning import distances_from
 from shoal.policy import Policy
@@ -96,12 +96,13 @@ def distances() -> list[npt.NDArray[np.float64]]:
     """Return the hierarchical distances of the ten records in each column."""
     found, coded = encoded(), []
     codes = found.frequencies.tuples[found.cell_of_record]  # one cell per tuple here
-    costs = costs_of(by_effort(found.columns))
-    for place in range(len(found.columns)):
-        rows = np.empty((10, costs.sizes[place]))
+    slots = Slots.of(by_effort(found.columns))
+    for number, slot in sorted(enumerate(slots.slots), key=lambda pair: pair[1].place):
+        rows = np.empty((10, len(slot.lows)))
         for record in range(10):
-            distances_from(costs, place, int(codes[record, place]), rows[record])
-        coded.append(rows[:, codes[:, place]])
+            code = int(codes[record, slot.place])
+            distances_from(slots.costs, number, slot.lows, slot.highs, code, 6.0, rows[record])
+        coded.append(rows[:, codes[:, slot.place]])
     return coded
 
 

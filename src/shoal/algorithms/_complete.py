@@ -50,7 +50,7 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
     inside = members >= 0
     points = Points.of(problem.columns, frequencies.tuples)
     boxes = points.at(tuples[inside]).boxes(weights[inside], members[inside], count)
-    rank = np.lexsort([boxes.lows[:, column] for column in np.argsort(-points.costs.sizes, kind="stable")])
+    rank = np.lexsort([boxes.lows[:, column] for column in np.argsort(-np.ptp(boxes.lows, axis=0), kind="stable")])
     boxes = taken(boxes, rank)
     place = np.empty(count, np.int64)
     place[rank] = np.arange(count)

@@ -3,131 +3,157 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.frequencies import Codes
-from shoal.kernels.widths import LABEL, RANGE, SET, TABLE, Costs
-from shoal.recodings.base import Column, Floats
+from shoal.kernels.widths import LINE, SET, STRIDE, TABLE, TREE, Boxes, Costs
+from shoal.recodings.base import Column
 
-Words = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 _FEW = 256
 """Codes of a column up to which the cost of every pair is looked up."""
 _WORDS = 4
 """The most words of a set's bits; codes of larger columns share bits, which only misleads the search a little."""
+_STEPS = 1 << 29
+"""Positions on a line; what is missing is far beyond all of them."""
+_FAR = np.iinfo(np.int32).max
 BEYOND = 1e3
 """Times the cost of showing nothing at all: what is added where a box is above a boundary."""
 
 
-def codes_of(columns: Sequence[Column], tuples: Codes) -> Codes:
-    """Return the codes of tuples as boxes need them: after all columns come the boundaries of those that have some."""
-    bounds = [column.bounded_by[tuples[:, place]] for place, column in enumerate(columns) if column.limits is not None]
-    return np.ascontiguousarray(np.column_stack([tuples, *bounds]), np.int32)
+@dataclass(frozen=True)
+class Slot:
+    """A column, or its boundaries, as a box sees it."""
 
-
-def bits_of_codes(codes: Codes, costs: Costs) -> Words:
-    """Return the bits of each tuple's codes, for columns that show sets."""
-    result = np.zeros((len(codes), max(int(costs.words[-1]), 1)), np.uint64)
-    for column in np.flatnonzero(costs.forms == SET).tolist():
-        room = 64 * int(costs.words[column + 1] - costs.words[column])
-        place = codes[:, column].astype(np.int64) % room
-        bit = np.uint64(1) << (place % 64).astype(np.uint64)
-        result[np.arange(len(codes)), costs.words[column] + place // 64] |= bit
-    return result
-
-
-class _Part(NamedTuple):
-    """One column of the costs."""
-
+    place: int
+    """The column's place."""
     form: int
-    size: int
+    lows: Codes
+    """The position of each code; two of them where it is everything between."""
+    highs: Codes
     numbers: Floats
-    labels: npt.NDArray[np.int32]
-    height: int
-    singles: Floats
-    weight: float
-    words: int
-    wild: int
+    layout: tuple[int, ...] = ()
+    labels: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """TREE: the numbers of the labels, ``[level, code]``."""
+    bits: npt.NDArray[np.uint64] | None = None
+    """SET: ``bits[code, word]``."""
+    guards: bool = False
+    """Whether it is the boundaries of the column."""
 
 
-def costs_of(columns: Sequence[Column]) -> Costs:
-    """Lay out what boxes cost in each column, weighted; boundaries are columns of their own, after all others."""
-    beyond = BEYOND * sum(column.weight for column in columns)
-    bounds = [_boundary(column, beyond) for column in columns if column.limits is not None]
-    forms, sizes, numbers, labels, heights, singles, weights, words, wild = zip(
-        *map(_part, columns), *bounds, strict=True
-    )
-    return Costs(
-        np.array(forms, np.int64),
-        np.array(sizes, np.int64),
-        _starts(numbers),
-        np.concatenate(numbers),
-        _starts(labels),
-        np.concatenate(labels).astype(np.int32),
-        np.array(heights, np.int64),
-        _starts(singles),
-        np.concatenate(singles),
-        np.array(weights, np.float64),
-        np.cumsum([0, *words]).astype(np.int64),
-        np.array(wild, np.int64),
-    )
+@dataclass(frozen=True)
+class Slots:
+    """What boxes cost, and how tuples become boxes."""
+
+    costs: Costs
+    slots: tuple[Slot, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Slots:
+        """Lay out the columns, weighted."""
+        slots = [_slot(place, column) for place, column in enumerate(columns)]
+        beyond = BEYOND * sum(column.weight for column in columns)
+        slots += [_guard(place, column, beyond) for place, column in enumerate(columns) if column.limits is not None]
+        slots.sort(key=lambda slot: slot.form)
+        layout = np.zeros(STRIDE * len(slots), np.int64)
+        start, words, labels = 0, 0, len(layout)
+        for number, slot in enumerate(slots):
+            own = layout[STRIDE * number : STRIDE * (number + 1)]
+            own[: 1 + len(slot.layout)] = (start, *slot.layout)
+            if slot.bits is not None:
+                own[1:3] = words, words + slot.bits.shape[1]
+                words += slot.bits.shape[1]
+            if slot.form == TREE:
+                own[3] = labels
+            start, labels = start + len(slot.numbers), labels + len(slot.labels)
+        forms = [slot.form for slot in slots]
+        tables, lines, sets, all_of_them = (sum(form <= last for form in forms) for last in (TABLE, LINE, SET, TREE))
+        labelled = np.concatenate([layout, *(slot.labels for slot in slots)])
+        numbers = np.concatenate([slot.numbers for slot in slots])
+        return cls(Costs(tables, lines, sets, all_of_them, labelled, numbers), tuple(slots))
+
+    def codes(self, tuples: Codes) -> Codes:
+        """``[slot, tuple]``: the codes of a column, or the numbers of its boundaries."""
+        columns = [(tuples[:, slot.place], slot) for slot in self.slots]
+        return np.stack([slot.lows[codes] if slot.guards else codes for codes, slot in columns]).astype(np.int32)
+
+    def joins(self, columns: Sequence[Column]) -> tuple[Codes, Ints]:
+        """Return the joins of slots that show labels, slot after slot, and where each slot starts; others have none."""
+        chosen = [(slot.guards, columns[slot.place]) for slot in self.slots]
+        found = [c.levels.joins[: 0 if guards or c.form != "labels" else None] for guards, c in chosen]
+        return np.concatenate(found), np.cumsum([0, *map(len, found)]).astype(np.int64)
+
+    def positions(self) -> tuple[Codes, Codes, Ints]:
+        """Return the positions of all codes, slot after slot, and where each slot starts."""
+        lows, highs = (np.concatenate(ends) for ends in zip(*((s.lows, s.highs) for s in self.slots), strict=True))
+        return lows, highs, np.cumsum([0, *(len(slot.lows) for slot in self.slots)]).astype(np.int64)
+
+    def boxes(self, tuples: Codes) -> Boxes:
+        """Return a box around each tuple."""
+        held = [slot.bits[tuples[:, slot.place]] for slot in self.slots if slot.bits is not None]
+        return Boxes(
+            np.stack([slot.lows[tuples[:, slot.place]] for slot in self.slots], axis=1),
+            np.stack([slot.highs[tuples[:, slot.place]] for slot in self.slots], axis=1),
+            np.concatenate([*held, np.zeros((len(tuples), 0 if held else 1), np.uint64)], axis=1),
+        )
 
 
-def _starts(arrays: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.int64]:
-    return np.cumsum([0, *map(len, arrays)])[:-1].astype(np.int64)
-
-
-def _part(column: Column) -> _Part:
-    levels, weight = column.levels, column.weight
-    form = _form(column)
-    labels = levels.codes.ravel() if form == LABEL else np.zeros(0, np.int32)
-    words = min(-(-levels.size // 64), _WORDS) if form == SET else 0
-    starred = form == SET and levels.size > 0 and levels.penalties[0, -1] > 0.0
-    wild = (levels.size - 1) % (64 * words) if starred else -1
-    singles = levels.penalties[0] * weight
-    return _Part(
-        form, levels.size, _numbers(column, form) * weight, labels, levels.height, singles, weight, words, wild
-    )
-
-
-def _boundary(column: Column, beyond: float) -> _Part:
-    """What it costs to go beyond a boundary: nothing, or more than anything else."""
-    size = int(column.bounded_by.max(initial=0)) + 1
-    numbers = np.full((size, size), beyond)
-    np.fill_diagonal(numbers, 0.0)
-    return _Part(TABLE, size, numbers.ravel(), np.zeros(0, np.int32), 1, np.zeros(size), 0.0, 0, -1)
-
-
-def _form(column: Column) -> int:
+def _slot(place: int, column: Column) -> Slot:
+    if column.form == "ranges":
+        return _line(place, column)
     if column.form == "sets":
-        return SET
-    if column.levels.size <= _FEW:
-        return TABLE
-    return RANGE if column.form == "ranges" else LABEL
-
-
-def _numbers(column: Column, form: int) -> Floats:
-    if form == TABLE:
-        return _table(column).ravel()
-    if form == RANGE:
-        return column.points
-    return column.levels.penalties.ravel() if form == LABEL else np.zeros(0)
+        return _set(place, column)
+    codes = np.arange(column.levels.size, dtype=np.int32)
+    costs = column.levels.penalties * column.weight
+    if len(codes) <= _FEW:
+        return Slot(place, TABLE, codes, codes, _table(column).ravel() * column.weight, (len(codes),))
+    labels, height = column.levels.codes.astype(np.int64).ravel(), column.levels.height
+    return Slot(place, TREE, codes, codes, costs.ravel(), (len(codes), height), labels)
 
 
 def _table(column: Column) -> Floats:
-    """``[least, greatest]``: the penalty of all between two codes."""
+    """``[least, greatest]``: the penalty of the lowest label of two codes."""
     levels = column.levels
     low, high = np.meshgrid(np.arange(levels.size), np.arange(levels.size), indexing="ij")
-    if column.form == "ranges":
-        points = column.points
-        spread = points[high] - points[low]
-        result = np.where(np.isnan(spread), 1.0, spread)
-        np.fill_diagonal(result, levels.penalties[0])
-        return result
     level = np.full(low.shape, levels.height, np.int64)
     for candidate in range(levels.height - 1, -1, -1):
         level[levels.codes[candidate][low] == levels.codes[candidate][high]] = candidate
     return levels.penalties[level, low]
+
+
+def _line(place: int, column: Column) -> Slot:
+    """Values as whole steps, as many as there is room for: numbers without fractions stay exact."""
+    domain, span = column.levels.domain, column.levels.domain.span or 1.0
+    values = domain.values.astype(np.float64)
+    fine = max(float(np.floor(_STEPS / max(span, np.ptp(values) if len(values) else 0.0))), 0.0)
+    fine = fine or _STEPS / max(span, np.ptp(values))
+    steps = np.full(column.levels.size, _FAR, np.int32)
+    steps[: len(values)] = np.rint((values - values.min(initial=np.inf)) * fine)
+    lows = steps.copy()
+    lows[(column.levels.penalties[0] > 0.0) & (steps == _FAR)] = -_STEPS  # matches anything, and so shows nothing
+    return Slot(place, LINE, lows, steps, np.array([column.weight / (span * fine), column.weight]))
+
+
+def _set(place: int, column: Column) -> Slot:
+    size, levels = column.levels.size, column.levels
+    words = min(-(-size // 64), _WORDS)
+    room, codes = 64 * words, np.arange(size, dtype=np.int32)
+    bits = np.zeros((size, words), np.uint64)
+    bits[codes, codes % room // 64] = np.uint64(1) << (codes % 64).astype(np.uint64)
+    costs = np.arange(room + 1, dtype=np.float64) * (column.weight / max(size, 1))
+    costs[:2] = 0.0
+    if size and levels.penalties[0, -1] > 0.0:  # matches anything, and so shows nothing
+        bits[-1] = np.bitwise_or.reduce(bits, axis=0)
+        costs[min(size, room)] = column.weight
+    return Slot(place, SET, codes, codes, costs, bits=bits)
+
+
+def _guard(place: int, column: Column, beyond: float) -> Slot:
+    """A slot that costs much as soon as a box leaves a boundary: it must hold codes of one boundary, or of none."""
+    numbers = column.bounded_by.astype(np.int32)
+    return Slot(place, LINE, numbers, numbers, np.array([beyond, beyond]), guards=True)

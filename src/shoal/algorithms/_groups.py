@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shoal.algorithms._boxes import Points
 from shoal.algorithms._records import answer, blocks
 from shoal.algorithms.base import Ints, Problem
-from shoal.kernels.boxes import Boxes, bisect, cheapest, extend, merge, nearest
+from shoal.kernels.boxes import Paid, bisect, cheapest, extend, merge, nearest
 from shoal.recodings.base import Column
 from shoal.recodings.local import Local
 
@@ -74,12 +74,13 @@ class Groups:
         places = np.array(sorted(self.held[other]), np.int64)
         held = self.points.at(places)
         left = np.array([self.held[other][place] for place in places.tolist()], np.int64)
+        bounds = np.zeros(len(left))
         while needed:
-            chosen = int(nearest(self.costs, self.boxes, group, held.codes, held.bits, left))
+            chosen = int(nearest(self.costs, self.boxes, group, held.tuples, left, bounds))
             moved = min(needed, int(left[chosen]))
             left[chosen] -= moved
             needed -= moved
-            extend(self.costs, self.boxes, group, held.codes, held.bits, chosen, moved)
+            extend(self.costs, self.boxes, group, held.tuples, chosen, moved)
             place = int(places[chosen])
             self.held[group][place] = self.held[group].get(place, 0) + moved
         self._set(other, places[left > 0], left[left > 0])
@@ -88,7 +89,7 @@ class Groups:
         self.held[group] = dict(zip(places.tolist(), records.tolist(), strict=True))
         self.boxes.records[group] = 0
         for place, number in self.held[group].items():
-            extend(self.costs, self.boxes, group, self.points.codes, self.points.bits, place, number)
+            extend(self.costs, self.boxes, group, self.points.tuples, place, number)
 
     def absorb(self, group: int, other: int, least: int) -> None:
         """Let a group absorb another, or only what it needs to have ``least``, where the other can spare that."""
@@ -139,10 +140,10 @@ class Groups:
         return table[:, 0], table[:, 1], table[:, 2]
 
 
-def parted(points: Points, records: Ints, pair: Boxes) -> Bools:
+def parted(points: Points, records: Ints, pair: Paid) -> Bools:
     """Part tuples around two that are far apart; return which go with the second one."""
     right = np.zeros(len(points), bool)
-    bisect(points.costs, pair, points.codes, points.bits, records, ROUNDS, right)
+    bisect(points.costs, pair, points.tuples, records, ROUNDS, right)
     return right
 
 

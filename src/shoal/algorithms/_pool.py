@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from shoal.algorithms._boxes import Points
 from shoal.algorithms._records import Dealt
 from shoal.algorithms.base import Ints, Problem
@@ -25,21 +27,23 @@ class Pool:
         self._boxes = points.room(self.records // problem.least_records + 2)
         self._alone = len(self._boxes.records) - 1
         self._begun: list[int] = []
+        self._bounds = np.zeros(len(tuples))
 
     def furthest(self, record: int) -> int:
         """Return the record that would cost most in one class with this one."""
-        return self._alone_with(record, furthest, self.points.codes, self.points.bits, self.left)
+        return self._alone_with(record, furthest, self.points.tuples, self.left)
 
     def start(self) -> int:
         """Start a class."""
         self._begun.append(len(self.shares))
+        self._bounds[:] = 0.0
         self.classes += 1
         return self.classes - 1
 
     def nearest(self, number: int) -> int:
         """Return the record that raises the penalty of a class least."""
         points = self.points
-        return int(nearest(points.costs, self._boxes, number, points.codes, points.bits, self.left))
+        return int(nearest(points.costs, self._boxes, number, points.tuples, self.left, self._bounds))
 
     def cheapest(self, record: int) -> int:
         """Return the class whose summed penalty rises least if a record joins."""
@@ -75,5 +79,4 @@ class Pool:
         return int(found)
 
     def _extend(self, number: int, record: int, records: int) -> None:
-        points = self.points
-        extend(points.costs, self._boxes, number, points.codes, points.bits, record, records)
+        extend(self.points.costs, self._boxes, number, self.points.tuples, record, records)

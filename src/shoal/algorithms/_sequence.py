@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,39 +10,44 @@ from shoal.algorithms._snake import Key, keys_of, ruled, sequence
 from shoal.algorithms._units import Units
 from shoal.algorithms.base import Ints
 
-_UNITS = 60_000
+_UNITS = 240_000
 """Units that are sorted and cut in about a tenth of a second: small tables can try more orders in the same time."""
-_TRIES = 2
-"""Orders that are tried besides for any effort: the same for all, so that more effort never ends with more loss."""
+_AT_ONCE = 12
+"""The most orders that are tried without any effort."""
+_TRIES = 100
+"""Orders that are tried with an effort of 1 or more, in tables of a few ten thousand records."""
 
 
-def best_sequence(units: Units, costs: Any, effort: float) -> tuple[Ints, float]:
-    """Return the class of each unit, and what they cost: of the rule's order, and of others as effort allows it."""
+def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
+    """Yield the class of each unit: by the rule's order, then by the best of others, as many as effort allows."""
     problem = units.problem
     keys = ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)
-    total, members, order = _cut(units, costs, keys)
-    tries = min(12, _UNITS // max(len(units), 1)) + round((effort > 0) * _TRIES * min(1.0, _UNITS / max(len(units), 1)))
-    random = np.random.default_rng(problem.seed)
+    total, members, order = _cut(units, keys)
+    yield completed(units, members, order)
+    room = _UNITS / max(len(units), 1)
+    tries = min(_AT_ONCE, int(room)) + round(min(effort, 1.0) * _TRIES * min(room / 4, 1.0))
+    random, first = np.random.default_rng(problem.seed), total
     for number in range(tries):
         problem.progress("looking for a good order", number, tries)
-        other = _moved(keys, units, random)
-        found = _cut(units, costs, other)
+        other = _moved(keys, random)
+        found = _cut(units, other)
         if found[0] < total:
             keys, (total, members, order) = other, found
-    return members if units.counts_only else _completed(units, costs, members, order), total
+    if total < first:
+        yield completed(units, members, order)
 
 
-def _cut(units: Units, costs: Any, keys: list[Key]) -> tuple[float, Ints, Ints]:
+def _cut(units: Units, keys: list[Key]) -> tuple[float, Ints, Ints]:
     from shoal.kernels.program import cut_sequence
 
     order = sequence(keys, units.codes)
     members = np.zeros(len(units), np.int64)
     least = max(units.problem.least_records, 1)
-    total = cut_sequence(costs, units.codes, units.bits, units.weights, order, least, members)
+    total = cut_sequence(units.costs, units.boxes, units.weights, order, least, members)
     return float(total), members, order
 
 
-def _moved(keys: list[Key], units: Units, random: np.random.Generator) -> list[Key]:
+def _moved(keys: list[Key], random: np.random.Generator) -> list[Key]:
     """Move one column's keys, or one key, to another place; within a column coarse keys stay before fine ones."""
     column = keys[int(random.integers(len(keys)))].column
     own = [key for key in keys if key.column == column]
@@ -54,22 +59,25 @@ def _moved(keys: list[Key], units: Units, random: np.random.Generator) -> list[K
     return [next(ranked) if key.column == column else key for key in moved]
 
 
-def _completed(units: Units, costs: Any, members: Ints, order: Ints) -> Ints:
-    """Join classes that break a model with a neighbour in the sequence, the cheaper one, until every model holds."""
-    from shoal.kernels.neighbourhood import choose_neighbours
+def completed(units: Units, members: Ints, order: Ints | None = None) -> Ints:
+    """Join classes that break a model with a neighbour in a sequence, the cheaper one, until every model holds."""
+    from shoal.kernels.spare import choose_neighbours
 
     problem = units.problem
+    if order is None:
+        order = sequence(ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns), units.codes)
+    place = np.empty(len(units), np.int64)
+    place[order] = np.arange(len(units))
     while True:
-        # number the classes along the sequence
-        first = np.full(int(members.max()) + 1, len(units), np.int64)
-        place = np.empty(len(units), np.int64)
-        place[order] = np.arange(len(units))
-        np.minimum.at(first, members, place)
-        members = np.argsort(np.argsort(first, kind="stable"), kind="stable")[members]
         holds = problem.holds(units.classes(members))
         if holds.all():
-            return members.astype(np.int64)
-        into = np.arange(len(holds))
-        choose_neighbours(costs, units.codes, units.bits, units.weights, members, ~holds, into)
-        members = into[members]
-        members = np.unique(members, return_inverse=True)[1].astype(np.int64)
+            return members
+        # number the classes along the sequence
+        first = np.full(len(holds), len(units), np.int64)
+        np.minimum.at(first, members, place)
+        rank = np.argsort(first, kind="stable")
+        number = np.empty(len(holds), np.int64)
+        number[rank] = into = np.arange(len(holds))
+        members = number[members]
+        choose_neighbours(units.costs, units.boxes, units.weights, members, ~holds[rank], into)
+        members = np.unique(into[members], return_inverse=True)[1].astype(np.int64)

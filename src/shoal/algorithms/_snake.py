@@ -88,12 +88,10 @@ def ruled(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
 
 def sequence(keys: Sequence[Key], codes: Codes) -> Ints:
     """Sort records by the keys; every other group runs backwards, so that the ends of neighbours meet."""
-    rank = np.zeros(len(codes), np.int64)
-    for key in keys:
-        values = key.labels[codes[:, key.column]]
-        size = int(key.labels.max(initial=0)) + 1
-        if size == 1:
-            continue
-        turned = np.where(rank % 2 == 0, values, size - 1 - values)
-        rank = np.unique(rank * size + turned, return_inverse=True)[1].astype(np.int64)
-    return np.argsort(rank, kind="stable").astype(np.int64)
+    from shoal.kernels.program import sort_as_snake
+
+    order = np.arange(len(codes))
+    starts = np.cumsum([0, *(len(key.labels) for key in keys)])
+    labels = np.concatenate([key.labels for key in keys])
+    sort_as_snake(codes, np.array([key.column for key in keys]), labels, starts, order)
+    return order

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from shoal.algorithms._costs import Words, bits_of_codes, codes_of
+from shoal.algorithms._costs import Codes, Slots
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes, Codes
-from shoal.kernels.widths import Costs
+from shoal.frequencies import Classes
+from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.local import Local
 
 
@@ -22,8 +23,10 @@ class Units:
 
     Attributes
     ----------
-    codes, bits
-        ``codes[unit, column]``, boundaries after all columns, and for columns that show sets the bits of the codes.
+    slots
+        What boxes around them cost.
+    boxes
+        A box around each unit.
     weights
         How much of a class's least size a unit is.
     tuples, cells
@@ -33,15 +36,15 @@ class Units:
     """
 
     problem: Problem
-    codes: Codes
-    bits: Words
+    slots: Slots
+    boxes: Boxes
     weights: Ints
     records: Ints
     tuples: Ints
     cells: Ints | None
 
     @classmethod
-    def of(cls, problem: Problem, costs: Costs) -> Units:
+    def of(cls, problem: Problem) -> Units:
         """Cut the frequencies into units."""
         frequencies, least = problem.frequencies, max(problem.least_records, 1)
         counts_only = frequencies.subjects is None and not any(model.sensitive_columns for model in problem.models)
@@ -59,11 +62,51 @@ class Units:
         else:
             cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
             weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
-        codes = codes_of(problem.columns, frequencies.tuples)[tuples]
-        return cls(problem, codes, bits_of_codes(codes, costs), weights, records, tuples, cells)
+        slots = Slots.of(problem.columns)
+        return cls(problem, slots, slots.boxes(frequencies.tuples[tuples]), weights, records, tuples, cells)
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """``codes[unit, column]``."""
+        return self.problem.frequencies.tuples[self.tuples]
+
+    @property
+    def costs(self) -> Costs:
+        """What boxes cost, for the kernels."""
+        return self.slots.costs
+
+    @property
+    def nothing(self) -> float:
+        """What a record costs that shows nothing."""
+        return float(self.problem.weights.sum())
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """What models look at in each unit, as a number; -1 where they only count records."""
+        if self.cells is None:
+            return np.full(len(self), -1, np.int64)
+        return np.unique(self.problem.frequencies.sensitive, axis=0, return_inverse=True)[1].ravel()[self.cells]
+
+    def cost(self, members: Ints) -> float:
+        """Return what classes cost, and suppressed units (-1) with them."""
+        from shoal.kernels.spare import total_cost
+
+        kept = total_cost(self.costs, self.boxes, self.records, members, int(members.max(initial=-1)) + 1)
+        return float(kept) + self.nothing * int(self.records[members < 0].sum())
+
+    def only(self, chosen: Ints) -> Units:
+        """Return some of the units."""
+        return replace(
+            self,
+            boxes=Boxes(self.boxes.lows[chosen], self.boxes.highs[chosen], self.boxes.held[chosen]),
+            weights=self.weights[chosen],
+            records=self.records[chosen],
+            tuples=self.tuples[chosen],
+            cells=None if self.cells is None else self.cells[chosen],
+        )
 
     @property
     def counts_only(self) -> bool:

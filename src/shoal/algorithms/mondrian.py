@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.frequencies import Classes, Codes
-from shoal.recodings.base import Column
+from shoal.frequencies import Classes
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.local import Local
 
@@ -53,12 +52,12 @@ class Mondrian(Algorithm):
 
 
 def _strict(problem: Problem) -> Local:
-    from shoal.algorithms._costs import codes_of, costs_of
+    from shoal.algorithms._costs import Slots
     from shoal.kernels.cut import propose_cuts
 
-    frequencies, costs = problem.frequencies, costs_of(problem.columns)
-    codes = np.ascontiguousarray(codes_of(problem.columns, frequencies.tuples).T)
-    joins, join_starts = _joins(problem.columns, len(codes))
+    frequencies, slots = problem.frequencies, Slots.of(problem.columns)
+    codes, boxes = slots.codes(frequencies.tuples), slots.boxes(frequencies.tuples)
+    joins = slots.joins(problem.columns)
     region = np.zeros(len(frequencies.tuples), np.int64)
     order = np.arange(len(frequencies.tuples), dtype=np.int64)
     starts = np.array([0, len(order)], np.int64)
@@ -69,7 +68,7 @@ def _strict(problem: Problem) -> Local:
         chosen = np.empty(count, np.int32)
         places = np.zeros(count, np.int32)
         least = problem.least_records
-        propose_cuts(costs, codes, frequencies.counts, order, starts, tried, joins, join_starts, least, chosen, places)
+        propose_cuts(slots.costs, boxes, codes, frequencies.counts, order, starts, tried, *joins, least, chosen, places)
         active = np.repeat(np.arange(count), np.diff(starts))
         right = codes[chosen[active], order] > places[active]
         cut = _accepted(problem, order, active, right, chosen >= 0)
@@ -81,13 +80,6 @@ def _strict(problem: Problem) -> Local:
         order, starts, tried = _next_round(order, active, right, cut, done, tried)
         problem.progress("cutting", final, 0)
     return Local(region[frequencies.cell_tuples])
-
-
-def _joins(columns: tuple[Column, ...], count: int) -> tuple[Codes, Ints]:
-    """Return where columns that show labels may be cut, one column after the other, and where each starts."""
-    joins = [column.levels.joins if column.form == "labels" else np.zeros(0, np.int32) for column in columns]
-    sizes = [len(part) for part in joins] + [0] * (count - len(columns))
-    return np.concatenate(joins), np.cumsum([0, *sizes]).astype(np.int64)
 
 
 def _accepted(problem: Problem, order: Ints, active: Ints, right: Bools, proposed: Bools) -> Bools:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms._costs import costs_of
+from shoal.algorithms._outliers import without_outliers
+from shoal.algorithms._rounds import rounds
 from shoal.algorithms._sequence import best_sequence
 from shoal.algorithms._units import Units
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
 
-_TOGETHER = (4, 6, 9, 13)
-"""Classes that are taken apart together, in turn: few are quick, many find what few do not."""
-_RECORDS = 1000
-"""Records that are taken apart together at most, where two classes have fewer: large classes go two by two."""
 _ROUNDS = 30
 """Rounds of the search for an effort of 1."""
 _WORTH = 3.0
 """Blocks that cost so many times the mean of the first cut are always taken apart, cheaper ones less often."""
+_SPARINGS = 3
+"""How often outliers are looked for, where records may be suppressed."""
 
 
 class Shoal(Algorithm):
@@ -66,116 +65,58 @@ class Shoal(Algorithm):
     """The most time that the rounds may take; the answer then depends on the machine."""
 
     def search(self, problem: Problem) -> Local:
-        """Go through the steps."""
+        """Go through the steps; Ctrl-C ends them with the best so far."""
         if not problem.holds(problem.together()).all():
             raise problem.infeasible()
         problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        costs = costs_of(problem.columns)
-        units = Units.of(problem, costs)
-        members, total = best_sequence(units, costs, self.effort)
+        units, found, stopped = Units.of(problem), [], ""
         try:
-            members = self._improved(units, costs, members, _WORTH * total / int(units.weights.sum()))
-        except KeyboardInterrupt as stopped:
-            members = getattr(stopped, "members", members)
-        return units.recoding(_spared(units, costs, members))
+            for members in self._steps(units):
+                found = [members]
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            stopped = "by the user"
+        return replace(units.recoding(found[0]), stopped=stopped)
 
-    def _improved(self, units: Units, costs: Any, members: Ints, worth: float) -> Ints:
-        rounds, started = round(self.effort * _ROUNDS), time.monotonic()
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with ThreadPoolExecutor(cores) as pool:
-            for turn in range(rounds):
-                if self.seconds is not None and time.monotonic() - started > self.seconds:
-                    break
-                try:
-                    members = _round(units, costs, members, worth, turn, pool, cores)
-                    units.problem.progress("searching for less loss", turn + 1, rounds)
-                except KeyboardInterrupt as stopped:
-                    stopped.members = members  # type: ignore[attr-defined]
-                    raise
-        return members
+    def _steps(self, units: Units) -> Iterator[Ints]:
+        """Yield the class of each unit, -1 for suppressed ones, with ever less loss."""
+        for members in best_sequence(units, self.effort):
+            yield members
+            best = members
+        worth = _WORTH * units.cost(best) / int(units.weights.sum())
+        turns, share = self._turns(units.problem), round(self.effort * _ROUNDS)
+        if units.problem.max_suppressed:  # outliers are looked for on the way: then the others come together anew
+            share = max(share // (_SPARINGS + 1), 1)
+        for members in rounds(units, best, worth, islice(turns, share)):
+            yield members
+            best = members
+        for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
+            for members in _spared(units, best, worth, islice(turns, share)):
+                other = members
+            if units.cost(other) < units.cost(best):
+                yield other
+                best = other
 
-
-def _round(
-    units: Units, costs: Any, members: Ints, worth: float, turn: int, pool: ThreadPoolExecutor, cores: int
-) -> Ints:
-    """Take all classes apart, block by block, and keep what is not worse and complies."""
-    from shoal.kernels.neighbourhood import improve_blocks
-
-    block_of_class, place = _blocks(units, costs, members, turn)
-    blocks = int(block_of_class.max()) + 1
-    block = block_of_class[members]
-    listed = np.argsort(block, kind="stable")
-    starts = np.searchsorted(block[listed], np.arange(blocks + 1))
-    before, after = place[members[listed]], np.empty(len(units), np.int64)
-    cuts = np.unique(np.linspace(0, blocks, min(cores * 4, blocks) + 1).astype(np.int64)).tolist()
-    least, seed = max(units.problem.least_records, 1), units.problem.seed
-
-    def work(part: tuple[int, int]) -> None:
-        improve_blocks(
-            costs,
-            units.codes,
-            units.bits,
-            units.weights,
-            listed,
-            starts,
-            before,
-            *part,
-            least,
-            worth,
-            seed,
-            turn,
-            after,
-        )
-
-    list(pool.map(work, pairwise(cuts)))
-    width = max(int(before.max()), int(after.max())) + 1
-    changed = np.empty(len(units), np.int64)
-    changed[listed] = block[listed] * width + after
-    numbers = np.unique(changed, return_inverse=True)[1].astype(np.int64)
-    return numbers if units.counts_only else _complying(units, members, numbers, block)
+    def _turns(self, problem: Problem) -> Iterator[int]:
+        """Yield the numbers of the rounds, until there were enough or time is up."""
+        started, enough = time.monotonic(), round(self.effort * _ROUNDS)
+        for turn in range(enough):
+            if self.seconds is not None and time.monotonic() - started > self.seconds:
+                return
+            yield turn
+            problem.progress("searching for less loss", turn + 1, enough)
 
 
-def _blocks(units: Units, costs: Any, members: Ints, turn: int) -> tuple[Ints, Ints]:
-    """Return the block of each class, and its place in it: classes that are near, seen from a random record of each."""
-    from shoal.kernels.neighbourhood import split_blocks
-
-    count = int(members.max()) + 1
-    order = np.argsort(members, kind="stable")
-    starts = np.searchsorted(members[order], np.arange(count + 1))
-    random = np.random.default_rng([units.problem.seed, turn])
-    seen_from = order[starts[:-1] + (random.random(count) * np.diff(starts)).astype(np.int64)]
-    ranked, ends = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-    most = max(min(_TOGETHER[turn % len(_TOGETHER)], _RECORDS // max(units.problem.least_records, 1)), 2)
-    blocks = split_blocks(costs, units.codes[seen_from], most, units.problem.seed, turn, ranked, ends)
-    sizes = np.diff(ends[: blocks + 1])
-    block, place = np.empty(count, np.int64), np.empty(count, np.int64)
-    block[ranked] = np.repeat(np.arange(blocks), sizes)
-    place[ranked] = np.arange(count) - np.repeat(ends[:blocks], sizes)
-    return block, place
-
-
-def _complying(units: Units, before: Ints, after: Ints, block: Ints) -> Ints:
-    """Undo the blocks in which a model broke."""
-    holds = units.problem.holds(units.classes(after))
-    broken = np.unique(block[~holds[after]])
-    undone = np.isin(block, broken)
-    mixed = np.where(undone, before, after + int(before.max()) + 1)
-    return np.unique(mixed, return_inverse=True)[1].astype(np.int64)
-
-
-def _spared(units: Units, costs: Any, members: Ints) -> Ints:
-    """Suppress records that cost the others of their class more than they lose themselves, as many as may be."""
-    from shoal.kernels.neighbourhood import spare
-
-    problem, left = units.problem, units.problem.max_suppressed
-    if not left:
-        return members
-    order = np.argsort(members, kind="stable")
-    starts = np.searchsorted(members[order], np.arange(int(members.max()) + 2))
-    result = members.copy()
-    least = max(problem.least_records, 1)
-    spare(costs, units.codes, units.bits, units.weights, units.records, order, starts, least, left, result)
-    if not units.counts_only:
-        holds = problem.holds(units.classes(result))
-        result = np.where(holds[members], result, members)
-    return result
+def _spared(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
+    """Suppress outliers, and go on with the others."""
+    left = units.problem.max_suppressed - int(units.records[members < 0].sum())
+    kept = np.flatnonzero(members >= 0)
+    result = np.full(len(units), -1, np.int64)
+    result[kept] = without_outliers(units.only(kept), members[kept], left)
+    yield result
+    kept = np.flatnonzero(result >= 0)
+    for inside in rounds(units.only(kept), result[kept], worth, turns):
+        result = result.copy()
+        result[kept] = inside
+        yield result

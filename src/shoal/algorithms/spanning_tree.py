@@ -145,12 +145,13 @@ def _by_effort(column: Column) -> Column:
 
 def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
     """Span the tuples of each block by a tree of least total length."""
-    from shoal.algorithms._costs import codes_of, costs_of
+    from shoal.algorithms._costs import Slots
     from shoal.kernels.spanning import span
 
-    tuples, costs = problem.frequencies.tuples, costs_of(by_effort(problem.columns))
-    starts = np.cumsum([0, *costs.sizes])[:-1]
-    places_of = (codes_of(problem.columns, tuples) + starts).astype(np.int32)
+    tuples, slots = problem.frequencies.tuples, Slots.of(by_effort(problem.columns))
+    lows, highs, starts = slots.positions()
+    places_of = np.stack([tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
+    most = 2.0 * float(problem.weights.sum())
     blocks = _blocks(problem.columns, tuples, block)
     numbers = np.empty(len(tuples), np.int64)
     parents = np.full(len(tuples), -1, np.int64)
@@ -158,12 +159,12 @@ def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
     spanned = 0
     for number, inside in enumerate(blocks):
         numbers[inside] = number
-        places = np.ascontiguousarray(places_of[inside].T)
+        places = np.ascontiguousarray(places_of[:, inside], np.int32)
         here = slice(spanned, spanned + len(inside))
         for begin in range(0, len(inside), _STEPS):
             problem.progress("spanning", spanned + begin, len(tuples))
             end = min(begin + _STEPS, len(inside))
-            span(costs, places, inside, parents[here], lengths[here], begin, end)
+            span(slots.costs, lows, highs, starts, most, places, inside, parents[here], lengths[here], begin, end)
         spanned += len(inside)
     joined = np.concatenate(blocks)
     node = np.empty(len(tuples), np.int64)
@@ -209,7 +210,7 @@ def _joined(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool)
     from shoal.kernels.spanning import join_classes
 
     frequencies = problem.frequencies
-    points = Points.of(problem.columns, frequencies.tuples)
+    points, most = Points.of(problem.columns, frequencies.tuples), float(problem.weights.sum())
     for blocks_seen in (blocks, np.zeros_like(blocks)):
         alone = np.zeros(int(classes.max(initial=-1)) + 1, bool)
         while True:
@@ -222,7 +223,7 @@ def _joined(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool)
             reach = [np.searchsorted(block, block, side).astype(np.int64) for side in ("left", "right")]
             into, stays = np.empty(len(poor), np.int64), np.empty(len(poor), bool)
             boxes = points.boxes(frequencies.counts, classes, len(poor))
-            join_classes(points.costs, boxes, poor, *reach, problem.least_records, by_increase, into, stays)
+            join_classes(points.costs, boxes, poor, *reach, problem.least_records, most, by_increase, into, stays)
             kept = into == np.arange(len(into))
             alone = (alone | stays)[kept]
             classes = (np.cumsum(kept) - 1)[into[classes]]

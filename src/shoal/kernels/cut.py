@@ -5,35 +5,48 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import SET, span_cost
+from shoal.kernels.widths import STRIDE, bits_of, clear, join, new_boxes, span_cost
+
+
+@nb.njit(cache=True, nogil=True)
+def slot_cost(costs, boxes, one, slot):
+    """Return what a slot of a box costs."""
+    if slot < costs.sets or slot >= costs.trees:
+        return span_cost(costs, slot, boxes.lows[one, slot], boxes.highs[one, slot])
+    at = STRIDE * slot
+    count = np.uint64(0)
+    for word in range(costs.layout[at + 1], costs.layout[at + 2]):
+        count += bits_of(boxes.held[one, word])
+    return costs.numbers[costs.layout[at] + np.int64(count)]
 
 
 @nb.njit(cache=True, nogil=True)
 def propose_cuts(
     costs,
-    codes,  # [column, tuple]: codes of the quasi-identifiers
+    boxes,  # around each tuple
+    codes,  # [slot, tuple]: by which it is cut
     counts,  # [tuple]: records
     order,  # tuples, region after region
     starts,  # [region + 1]: where each region starts in order
-    tried,  # [region, column]: whether a cut there was tried and refused
+    tried,  # [region, slot]: whether a cut there was tried and refused
     joins,  # [code]: lowest level at which this code and the next share a label
-    join_starts,  # [column + 1]: where each column's codes start in joins; none where any two values may be parted
+    join_starts,  # [slot + 1]: where each slot's codes start in joins; none where any two values may be parted
     least,  # the fewest records of a part
-    chosen,  # out [region]: the column to cut, -1 for none
+    chosen,  # out [region]: the slot to cut, -1 for none
     cut,  # out [region]: codes up to this one go left
 ):
-    """Choose for each region the widest column that has a cut with enough records on both sides.
+    """Choose for each region the widest slot that has a cut with enough records on both sides.
 
     The cut is the one with the most even parts among the allowed ones: between any two values where ranges or
     value sets are published; between two children of the lowest common ancestor where labels are. A region above a
-    boundary is widest in the column of boundaries.
+    boundary is widest in the slot of its boundaries.
     """
-    columns = codes.shape[0]
-    histogram = np.zeros(costs.sizes.max(), np.int64)
-    width = np.empty(columns, np.float64)
-    low = np.empty(columns, np.int64)
-    high = np.empty(columns, np.int64)
-    top = np.empty(columns, np.int64)
+    slots = codes.shape[0]
+    histogram, box = np.zeros(codes.max() + 1, np.int64), new_boxes(1, boxes)
+    width = np.empty(slots, np.float64)
+    low = np.empty(slots, np.int64)
+    high = np.empty(slots, np.int64)
+    top = np.empty(slots, np.int64)
     for r in range(len(starts) - 1):
         begin, end = starts[r], starts[r + 1]
         chosen[r] = -1
@@ -42,7 +55,10 @@ def propose_cuts(
             total += counts[order[i]]
         if total < 2 * least:
             continue
-        for j in range(columns):
+        clear(box, 0)
+        for i in range(begin, end):
+            join(box, 0, boxes, order[i])
+        for j in range(slots):
             lo, hi = codes[j, order[begin]], codes[j, order[begin]]
             for i in range(begin + 1, end):
                 c = codes[j, order[i]]
@@ -55,20 +71,8 @@ def propose_cuts(
             if join_starts[j] < join_starts[j + 1]:
                 for c in range(lo, hi):
                     top[j] = max(top[j], joins[join_starts[j] + c])
-            if costs.wild[j] >= 0 and hi == costs.sizes[j] - 1:
-                width[j] = costs.weights[j]
-            elif costs.forms[j] == SET:
-                distinct = 0
-                for i in range(begin, end):
-                    c = codes[j, order[i]]
-                    distinct += histogram[c] == 0
-                    histogram[c] = 1
-                for i in range(begin, end):
-                    histogram[codes[j, order[i]]] = 0
-                width[j] = costs.weights[j] * distinct / costs.sizes[j]
-            else:
-                width[j] = span_cost(costs, j, lo, hi)
-        for _ in range(columns):
+            width[j] = slot_cost(costs, box, 0, j)
+        for _ in range(slots):
             j = np.argmax(width)
             if width[j] < 0.0:
                 break

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import SET, TABLE, set_cost, span_cost
+from shoal.kernels.widths import bits_of, span_cost
 
 
 @nb.njit(cache=True, nogil=True)
-def cut_sequence(costs, codes, bits, weights, order, least, members):
+def cut_sequence(costs, units, weights, order, least, members):
     """Cut a sequence into runs of at least so many records, with the least total cost; return that cost.
 
     A run that could be cut in two costs no less than its parts, so only shorter ones are tried: fewer than twice as
@@ -20,8 +20,8 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
     ----------
     costs
         What boxes cost.
-    codes, bits, weights
-        ``codes[unit, column]``, ``bits[unit, word]`` and the records of each unit.
+    units, weights
+        A box around each unit, and its records.
     order
         The units, in sequence.
     least
@@ -29,46 +29,29 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
     members
         Out: the run of each unit.
     """
-    count, columns = len(order), codes.shape[1]
+    count, slots = len(order), units.lows.shape[1]
     best = np.full(count + 1, np.inf)
     start = np.zeros(count + 1, np.int64)
     best[0] = 0.0
-    low, high = np.empty(columns, np.int32), np.empty(columns, np.int32)
-    held, own_cost = np.empty((1, bits.shape[1]), np.uint64), np.empty(columns)
+    low, high = np.empty(slots, np.int32), np.empty(slots, np.int32)
+    held, paid = np.empty(units.held.shape[1], np.uint64), np.empty(slots)
     for end in range(1, count + 1):
-        unit = order[end - 1]
-        cost = 0.0
-        for column in range(columns):
-            low[column] = high[column] = codes[unit, column]
-            own_cost[column] = costs.singles[costs.single_starts[column] + codes[unit, column]]
-            cost += own_cost[column]
-        for word in range(bits.shape[1]):
-            held[0, word] = bits[unit, word]
-        records, last = weights[unit], np.int64(0)
+        low[:], high[:], held[:], paid[:] = 2147483647, -2147483648, np.uint64(0), 0.0
+        cost, records, last = 0.0, np.int64(0), np.int64(0)
         for begin in range(end - 1, -1, -1):
-            if begin < end - 1:
-                # only the columns that the next unit widens change
-                unit = order[begin]
-                for column in range(columns):
-                    code = codes[unit, column]
-                    if low[column] <= code <= high[column] and costs.forms[column] != SET:
-                        continue
-                    low[column], high[column] = min(low[column], code), max(high[column], code)
-                    if costs.forms[column] == SET:
-                        widened = False
-                        for word in range(costs.words[column], costs.words[column + 1]):
-                            widened |= (held[0, word] | bits[unit, word]) != held[0, word]
-                            held[0, word] |= bits[unit, word]
-                        if not widened:
-                            continue
-                        now = set_cost(costs, column, held, 0, held, 0)
-                    elif costs.forms[column] == TABLE:
-                        now = costs.numbers[costs.starts[column] + low[column] * costs.sizes[column] + high[column]]
-                    else:
-                        now = span_cost(costs, column, low[column], high[column])
-                    cost += now - own_cost[column]
-                    own_cost[column] = now
-                records += weights[unit]
+            unit = order[begin]
+            records += weights[unit]
+            for slot in range(slots):
+                if costs.sets <= slot < costs.trees:
+                    now = _widened(costs, slot, held, units.held[unit])
+                elif units.lows[unit, slot] < low[slot] or units.highs[unit, slot] > high[slot]:
+                    low[slot] = min(low[slot], units.lows[unit, slot])
+                    high[slot] = max(high[slot], units.highs[unit, slot])
+                    now = span_cost(costs, slot, low[slot], high[slot])
+                else:
+                    continue
+                cost += now - paid[slot]
+                paid[slot] = now
             if records >= least and best[begin] < np.inf:
                 total = best[begin] + records * cost
                 if total < best[end]:
@@ -88,3 +71,86 @@ def cut_sequence(costs, codes, bits, weights, order, least, members):
         end = start[end]
         runs += 1
     return best[count]
+
+
+@nb.njit(inline="always")
+def _widened(costs, slot, held, more):
+    """Widen the set of a slot, and return what it costs then."""
+    at = 4 * slot
+    count = np.uint64(costs.layout[at])
+    for word in range(costs.layout[at + 1], costs.layout[at + 2]):
+        held[word] |= more[word]
+        count += bits_of(held[word])
+    return costs.numbers[count]
+
+
+@nb.njit(cache=True, nogil=True)
+def sort_as_snake(codes, columns, labels, starts, order):
+    """Sort records by keys, one after the other; every other group of equal ones runs backwards.
+
+    So the ends of neighbouring groups meet. Records with the same keys stay in the order in which they are given.
+
+    Parameters
+    ----------
+    codes
+        ``codes[record, column]``.
+    columns
+        The column of each key.
+    labels, starts
+        The label of each code, key after key, numbered from 0, and where each key's labels start.
+    order
+        In and out: the records.
+    """
+    count = len(order)
+    ends, room = np.empty(count, np.int64), np.empty(count, np.int64)
+    drawn, other = np.empty(count, np.int64), np.empty(count, np.int64)
+    groups = 1 if count else 0
+    ends[0:groups] = count
+    for key in range(len(columns)):
+        own, column = labels[starts[key] : starts[key + 1]], columns[key]
+        size = own.max() + 1
+        tally = np.zeros(size + 1, np.int64)
+        begin, made = 0, 0
+        for group in range(groups):
+            end = ends[group]
+            for place in range(begin, end):
+                label = own[codes[order[place], column]]
+                drawn[place] = size - 1 - label if group % 2 else label
+            _sort_by_label(order, drawn, begin, end, tally, other)
+            for place in range(begin + 1, end):
+                if drawn[place] != drawn[place - 1]:
+                    room[made] = place
+                    made += 1
+            room[made] = end
+            made += 1
+            begin = end
+        groups = made
+        ends[:groups] = room[:groups]
+
+
+@nb.njit(inline="always")
+def _sort_by_label(order, drawn, begin, end, tally, other):
+    """Sort a stretch of the order by its labels, stably: few by insertion, many by counting."""
+    if end - begin <= 24:
+        for place in range(begin + 1, end):
+            label, record, at = drawn[place], order[place], place
+            while at > begin and drawn[at - 1] > label:
+                drawn[at], order[at] = drawn[at - 1], order[at - 1]
+                at -= 1
+            drawn[at], order[at] = label, record
+        return
+    tally[:] = 0
+    for place in range(begin, end):
+        tally[drawn[place] + 1] += 1
+    for label in range(1, len(tally)):
+        tally[label] += tally[label - 1]
+    for place in range(begin, end):
+        at = begin + tally[drawn[place]]
+        tally[drawn[place]] += 1
+        other[at] = order[place]
+    # tally now tells where each label ends
+    label = 0
+    for place in range(begin, end):
+        while begin + tally[label] <= place:
+            label += 1
+        order[place], drawn[place] = other[place], label

@@ -6,40 +6,29 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.boxes import least_rise, merge
-from shoal.kernels.widths import RANGE, TABLE, joined_cost
+from shoal.kernels.widths import joined_cost, span_cost
 
 
 @nb.njit(cache=True, nogil=True)
-def distances_from(costs, column, code, row):
-    """Fill in how far each value of a column is from one of them: what both cost together, infinite above a boundary.
+def distances_from(costs, slot, lows, highs, code, most, row):
+    """Fill in how far each code of a slot is from one of them: what both cost together.
 
-    The costs are those of :func:`shoal.algorithms.spanning_tree.by_effort`; no column shows sets.
+    The costs are those of :func:`shoal.algorithms.spanning_tree.by_effort`; what costs more than the ``most`` that all
+    slots can cost is above a boundary: there is no way.
     """
-    size, start, labels = costs.sizes[column], costs.starts[column], costs.label_starts[column]
-    form, numbers, weight, everything = costs.forms[column], costs.numbers, costs.weights[column], costs.weights.sum()
-    names, height = costs.labels, costs.heights[column]
-    for other in range(size):
-        low, high = min(code, other), max(code, other)
-        if low == high:
-            distance = 0.0
-        elif form == TABLE:
-            distance = numbers[start + low * size + high]
-        elif form == RANGE:
-            distance = numbers[start + high] - numbers[start + low]
-            if np.isnan(distance):
-                distance = weight
-        else:
-            level = 0
-            while level < height and names[labels + level * size + low] != names[labels + level * size + high]:
-                level += 1
-            distance = numbers[start + level * size + low]
-        row[other] = distance if distance <= everything else np.inf
+    for other in range(len(row)):
+        cost = span_cost(costs, slot, min(lows[code], lows[other]), max(highs[code], highs[other]))
+        row[other] = 0.0 if other == code else cost if cost <= most else np.inf
 
 
 @nb.njit(cache=True, nogil=True)
 def span(
     costs,
-    places,  # [column, position]: where the column starts + the code of the tuple at that position; reordered
+    lows,  # all slots' [code]: its position
+    highs,
+    starts,  # [slot + 1]: where each slot's codes start
+    most,  # what all slots cost at most within the boundaries
+    places,  # [slot, position]: where the slot starts + the code of the tuple at that position; reordered
     tuples,  # [position]: the tuple there; reordered
     parents,  # [position]: the tuple of the tree that is nearest to it, -1 for none; reordered
     lengths,  # [position]: how far that is; reordered
@@ -48,21 +37,20 @@ def span(
 ):
     """Grow a minimum spanning tree (Prim): the tuple nearest to the tree joins it, of equals the first.
 
-    No distance is kept: each step works out one row per column, from the tuple that joined last to every value. A
+    No distance is kept: each step works out one row per slot, from the tuple that joined last to every code. A
     tuple that no way leads to starts a tree of its own.
     """
-    columns, count = places.shape
-    starts = np.zeros(columns + 1, np.int64)
-    for j in range(columns):
-        starts[j + 1] = starts[j] + costs.sizes[j]
-    row = np.empty(starts[columns])
+    slots, count = places.shape
+    row = np.empty(len(lows))
     for position in range(begin, end):
         if position > 0:
-            for j in range(columns):
-                distances_from(costs, j, places[j, position - 1] - starts[j], row[starts[j] : starts[j + 1]])
+            for j in range(slots):
+                here, there = starts[j], starts[j + 1]
+                code = places[j, position - 1] - here
+                distances_from(costs, j, lows[here:there], highs[here:there], code, most, row[here:there])
             for i in range(position, count):
                 distance = 0.0
-                for j in range(columns):
+                for j in range(slots):
                     distance += row[places[j, i]]
                 if distance < lengths[i]:
                     lengths[i] = distance
@@ -74,7 +62,7 @@ def span(
         tuples[position], tuples[nearest] = tuples[nearest], tuples[position]
         parents[position], parents[nearest] = parents[nearest], parents[position]
         lengths[position], lengths[nearest] = lengths[nearest], lengths[position]
-        for j in range(columns):
+        for j in range(slots):
             places[j, position], places[j, nearest] = places[j, nearest], places[j, position]
 
 
@@ -117,6 +105,7 @@ def join_classes(
     first,  # [class]: the first of the classes that it may join
     last,  # [class]: the one after the last of them
     least,  # a class of fewer records breaks a model
+    most,  # what a class costs at most within the boundaries
     by_increase,  # whether the increase of the loss is least, or the penalty of the joined class
     into,  # out [class]: the class that it is part of now
     alone,  # out [class]: whether there was none that it may join
@@ -126,8 +115,8 @@ def join_classes(
     A class that was joined and is large enough waits for its models to be looked at again. No class joins another
     across a boundary.
     """
-    lows, highs, held, paid, counts = boxes
-    everything, joined = costs.weights.sum(), np.zeros(len(into), np.bool_)
+    paid, counts = boxes.costs, boxes.records
+    joined = np.zeros(len(into), np.bool_)
     for c in range(len(into)):
         into[c], alone[c] = c, False
     for c in range(len(into)):
@@ -138,8 +127,8 @@ def join_classes(
             if counts[d] > 0 and d != c:
                 records[d] = counts[c] + counts[d] if by_increase else 1
                 before[d] = counts[c] * paid[c] + counts[d] * paid[d] if by_increase else 0.0
-        d = least_rise(costs, boxes, c, (lows, highs, held), records, before, first[c], last[c], first[c])
-        if d < 0 or joined_cost(costs, lows, highs, held, c, lows, highs, held, d) > 2.0 * everything:
+        d = least_rise(costs, boxes, c, boxes, records, before, first[c], last[c], first[c])
+        if d < 0 or joined_cost(costs, boxes, c, boxes, d) > 2.0 * most:
             alone[c] = True
             continue
         merge(costs, boxes, d, c)

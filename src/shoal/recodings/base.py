@@ -136,7 +136,8 @@ class Proof:
         text = f"loss {self.loss:,.4f}"
         if self.nodes is None:
             text += "" if self.bound is None else f"; no local recoding can go below {self.bound:,.4f}"
-            return text + (": proven to be the best" if self.proven else "")
+            text += ": proven to be the best" if self.proven else ""
+            return text + (f"; stopped {self.stopped}" if self.stopped else "")
         if self.bound is not None and self.gap is not None:
             text += f", no node can go below {self.bound:,.4f} (gap {0.0 if self.proven else self.gap:.4f})"
         text += ": proven" if self.proven else ": not proven"

@@ -34,6 +34,8 @@ class Local(Recoding):
     """The records of each piece, where cells are split."""
     proof: Proof | None = None
     """The certainty penalty, and what no local recoding can go below."""
+    stopped: str = ""
+    """Why the search ended early, if it did."""
 
     @classmethod
     def of(cls, members: Ints, cells: Ints, weights: Ints) -> Local:

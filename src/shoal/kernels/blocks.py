@@ -1,0 +1,150 @@
+"""Blocks of neighbours, drawn at random: what is taken apart together."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from shoal.kernels.widths import joined_cost, own_cost, span_cost
+
+
+@nb.njit(cache=True, nogil=True)
+def next_random(state):
+    """Return the next number of a stream, from 0 to 2**32 - 1 (xorshift)."""
+    word = state[0]
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    word ^= word << np.uint64(17)
+    state[0] = word
+    return np.int64(word >> np.uint64(32))
+
+
+@nb.njit(cache=True, nogil=True)
+def seeded(seed, turn, block):
+    """Return the stream of random numbers of a block: the same whoever works on it."""
+    word = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(turn) * np.uint64(0xBF58476D1CE4E5B9)
+    word ^= np.uint64(block) * np.uint64(0x94D049BB133111EB) + np.uint64(0x2545F4914F6CDD1D)
+    word ^= word >> np.uint64(31)
+    state = np.empty(1, np.uint64)
+    state[0] = word if word else np.uint64(1)
+    for _ in range(4):
+        next_random(state)
+    return state
+
+
+@nb.njit(cache=True, nogil=True)
+def split_cells(costs, points, most, seed, turn, order, starts):
+    """Split points into cells of neighbours: a random slot, wide ones more often, a random place in the middle.
+
+    Parameters
+    ----------
+    points
+        A box around each point.
+    most
+        The most points of a cell.
+    order, starts
+        Out: the points, cell after cell, and where each cell starts.
+
+    Returns
+    -------
+    The number of cells.
+    """
+    count = len(points.lows)
+    state = seeded(seed, turn, -1)
+    for point in range(count):
+        order[point] = point
+    stack = np.empty((128, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, count
+    height, cells = 1, 0
+    while height > 0:
+        height -= 1
+        begin, end = stack[height, 0], stack[height, 1]
+        if end - begin <= most or height > 120:
+            starts[cells] = begin
+            cells += 1
+            continue
+        slot = _drawn_slot(costs, points, order[begin:end], state)
+        _shuffle_and_sort(points.lows[:, slot], order[begin:end], state)
+        share = 0.35 + 0.3 * next_random(state) / 4294967296.0
+        middle = begin + max(1, min(end - begin - 1, np.int64(share * (end - begin))))
+        stack[height, 0], stack[height, 1] = middle, end
+        stack[height + 1, 0], stack[height + 1, 1] = begin, middle
+        height += 2
+    starts[cells] = count
+    return cells
+
+
+@nb.njit(cache=True, nogil=True)
+def _drawn_slot(costs, points, chosen, state):
+    """Draw a slot, one that costs much over all chosen points more often."""
+    slots = points.lows.shape[1]
+    widths = np.empty(slots)
+    for slot in range(slots):
+        low, high = points.lows[chosen[0], slot], points.highs[chosen[0], slot]
+        for point in chosen[1:]:
+            low, high = min(low, points.lows[point, slot]), max(high, points.highs[point, slot])
+        if low == high:
+            widths[slot] = 0.0
+        elif costs.sets <= slot < costs.trees:
+            # about half of all values are left: the cost of a set follows from its bits, which are not counted here
+            widths[slot] = costs.numbers[costs.layout[4 * slot] : costs.layout[4 * slot] + high + 1][-1] / 2
+        else:
+            widths[slot] = span_cost(costs, slot, low, high)
+    drawn = widths.sum() * next_random(state) / 4294967296.0
+    slot = 0
+    while slot < slots - 1 and drawn >= widths[slot]:
+        drawn -= widths[slot]
+        slot += 1
+    return slot
+
+
+@nb.njit(cache=True, nogil=True)
+def _shuffle_and_sort(positions, chosen, state):
+    keys = np.empty(len(chosen), np.int64)
+    for place in range(len(chosen)):
+        keys[place] = np.int64(positions[chosen[place]]) * 4294967296 + next_random(state)
+    chosen[:] = chosen[np.argsort(keys)]
+
+
+@nb.njit(cache=True, nogil=True)
+def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn, begins):
+    """Divide the classes of each cell into blocks: a random class, and those that it would cost least to join.
+
+    Parameters
+    ----------
+    boxes
+        The box of each class.
+    listed, cell_starts
+        In and out: the classes, cell after cell, then block after block in each; and where each cell starts.
+    first, last
+        The cells to divide.
+    most
+        The most classes of a block.
+    begins
+        Out: whether a block begins with this listed class.
+    """
+    for cell in range(first, last):
+        state = seeded(seed, turn, cell)
+        own = listed[cell_starts[cell] : cell_starts[cell + 1]]
+        cost, rated = np.empty(len(own)), np.empty(len(own))
+        for place in range(len(own) - 1, 0, -1):
+            other = next_random(state) % (place + 1)
+            own[place], own[other] = own[other], own[place]
+        for place in range(len(own)):
+            cost[place] = own_cost(costs, boxes, own[place])
+        place = 0
+        while place < len(own):
+            # from here on all are free; the first one asks who is near
+            begins[cell_starts[cell] + place] = True
+            for other in range(place + 1, len(own)):
+                growth = 2 * joined_cost(costs, boxes, own[place], boxes, own[other]) - cost[place] - cost[other]
+                rated[other] = (growth + 1e-6) * (1.0 + next_random(state) / 4294967296.0)
+            end = min(place + most, len(own))
+            place += 1
+            while place < end:
+                nearest = place + np.argmin(rated[place:])
+                own[place], own[nearest] = own[nearest], own[place]
+                cost[place], cost[nearest] = cost[nearest], cost[place]
+                rated[nearest] = rated[place]
+                begins[cell_starts[cell] + place] = False
+                place += 1

@@ -1,0 +1,158 @@
+"""Descent: records change their classes, alone, in twos or over a third class, as long as that lowers the cost."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from shoal.kernels.widths import clear, copy_box, fill_boxes, join, joined_cost, new_boxes, own_cost
+
+SLACK = 1e-12
+"""Sums that differ by less are the same."""
+
+
+@nb.njit(cache=True, nogil=True)
+def fill_rests(costs, units, members, own, rests, without, inside, rest):
+    """Fill the box of a class without each of its units, and what it costs: from both ends of the list of units.
+
+    Parameters
+    ----------
+    own
+        The class.
+    rests, without
+        Out, by unit: the box, and its cost (0 where nobody is left).
+    inside, rest
+        Room for the list of units, and for one box: that of the whole class afterwards.
+    """
+    count = 0
+    for unit in range(len(members)):
+        if members[unit] == own:
+            inside[count] = unit
+            count += 1
+    clear(rest, 0)
+    for place in range(count):
+        copy_box(rests, inside[place], rest, 0)
+        join(rest, 0, units, inside[place])
+    clear(rest, 0)
+    for place in range(count - 1, -1, -1):
+        unit = inside[place]
+        join(rests, unit, rest, 0)
+        join(rest, 0, units, unit)
+        without[unit] = own_cost(costs, rests, unit) if count > 1 else 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def descend(costs, units, weights, kinds, members, classes, least, rounds):
+    """Change classes as long as that lowers the cost; return the total cost.
+
+    One unit leaves for another class, if its own has enough without it; or two units change places; or one leaves and
+    a unit of a third class, that has enough, takes its place.
+
+    Parameters
+    ----------
+    costs
+        What boxes cost.
+    units, weights
+        A box around each unit, and its records.
+    kinds
+        Units of a kind only change places with units of the same kind; those of kind -1 may go anywhere.
+    members
+        In and out: the class of each unit.
+    classes
+        How many there are.
+    least
+        The fewest records of a class.
+    rounds
+        How often all units are looked at, at most.
+    """
+    count = len(members)
+    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+    fill_boxes(units, weights, members, boxes, sizes)
+    cost = np.empty(classes)
+    rests, without, inside = new_boxes(count, units), np.zeros(count), np.empty(count, np.int64)
+    rest = new_boxes(1, units)
+    for own in range(classes):
+        cost[own] = own_cost(costs, boxes, own)
+    if rounds == 0:
+        return (sizes * cost).sum()
+    for own in range(classes):
+        fill_rests(costs, units, members, own, rests, without, inside, rest)
+    for _ in range(rounds):
+        changed = False
+        for unit in range(count):
+            own = members[unit]
+            to, partner = _best_change(
+                costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit
+            )
+            if to < 0:
+                continue
+            changed = True
+            third = members[partner] if partner >= 0 else to
+            members[unit] = to
+            sizes[own] -= weights[unit]
+            sizes[to] += weights[unit]
+            copy_box(boxes, own, rests, unit)
+            if partner >= 0:
+                members[partner] = own
+                sizes[third] -= weights[partner]
+                sizes[own] += weights[partner]
+                copy_box(boxes, third, rests, partner)
+                join(boxes, own, units, partner)
+            join(boxes, to, units, unit)
+            for moved in (own, to, third) if third != to else (own, to, -1):
+                if moved >= 0:
+                    cost[moved] = own_cost(costs, boxes, moved)
+                    fill_rests(costs, units, members, moved, rests, without, inside, rest)
+        if not changed:
+            break
+    return (sizes * cost).sum()
+
+
+@nb.njit(cache=True, nogil=True)
+def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit):
+    """Return the class that a unit had best go to, and the unit that takes its place; -1 where there is none."""
+    own, weight = members[unit], weights[unit]
+    paid = sizes[own] * cost[own]
+    best, to, partner = -SLACK, -1, -1
+    free = kinds[unit] < 0
+    leaves = free and sizes[own] - weight >= least
+    narrows = cost[own] - without[unit] > SLACK  # else nobody gains where it leaves
+    if not narrows and not leaves:
+        return to, partner
+    # where it costs least
+    target, growth = -1, np.inf
+    for other in range(len(sizes) if free else 0):
+        if other != own:
+            wider = joined_cost(costs, boxes, other, units, unit)
+            rise = (sizes[other] + weight) * wider - sizes[other] * cost[other]
+            if rise < growth:
+                target, growth = other, rise
+    if leaves:
+        gain = growth + (sizes[own] - weight) * without[unit] - paid
+        if gain < best:
+            best, to = gain, target
+    if not narrows:
+        return to, partner
+    for other in range(len(members)):
+        theirs = members[other]
+        mine = sizes[own] - weight + weights[other]
+        if theirs == own or mine < least or kinds[other] != kinds[unit]:
+            continue
+        left = sizes[theirs] - weights[other]
+        spared = sizes[theirs] * cost[theirs] + paid
+        swap = left + weight >= least
+        give = free and left >= least and theirs != target
+        # no box costs less than without the one that joins it
+        rest = mine * without[unit]
+        hope = (left + weight) * without[other] - spared if swap else np.inf
+        hope_give = left * without[other] + growth - spared if give else np.inf
+        if rest + min(hope, hope_give) >= best:
+            continue
+        rest = mine * joined_cost(costs, rests, unit, units, other)
+        if rest + hope_give < best:
+            best, to, partner = rest + hope_give, target, other
+        if rest + hope < best:
+            hope = (left + weight) * joined_cost(costs, rests, other, units, unit) - spared
+            if rest + hope < best:
+                best, to, partner = rest + hope, theirs, other
+    return to, partner

@@ -1,0 +1,246 @@
+"""Recreate: new classes for the records of a block, in several ways, with some chance."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from shoal.kernels.blocks import next_random
+from shoal.kernels.descent import SLACK
+from shoal.kernels.program import cut_sequence
+from shoal.kernels.widths import boxes_at, clear, join, joined_cost, new_boxes, own_cost
+
+
+@nb.njit(cache=True, nogil=True)
+def renumber(members):
+    """Number the classes from 0; return how many there are."""
+    number = np.full(members.max() + 1, -1, np.int64)
+    count = 0
+    for unit in range(len(members)):
+        if number[members[unit]] < 0:
+            number[members[unit]] = count
+            count += 1
+        members[unit] = number[members[unit]]
+    return count
+
+
+@nb.njit(cache=True, nogil=True)
+def _distinct(units, members):
+    """Number units that are the same, which must stand together; return the first of each, and how many."""
+    first, count = np.empty(len(members), np.int64), 0
+    for unit in range(len(members)):
+        same = unit > 0
+        for slot in range(units.lows.shape[1] if same else 0):
+            same &= units.lows[unit, slot] == units.lows[unit - 1, slot]
+        if not same:
+            first[count] = unit
+            count += 1
+        members[unit] = count - 1
+    return first[:count].copy(), count
+
+
+@nb.njit(cache=True, nogil=True)
+def gather(costs, units, weights, least, state, noise, members):
+    """Join the units that cost least together, two clusters at a time, until none is too small; return the number.
+
+    The cost of a union counts per record that is no longer in too small a cluster; a little noise makes another
+    clustering each time.
+    """
+    first, count = _distinct(units, members)
+    boxes, sizes = boxes_at(units, first), np.zeros(count, np.int64)
+    for unit in range(len(members)):
+        sizes[members[unit]] += weights[unit]
+    shake, paid = np.empty(count), np.empty(count)
+    union = np.empty((count, count), np.float32)
+    for one in range(count):
+        shake[one] = 1.0 + noise * next_random(state) / 4294967296.0
+        paid[one] = sizes[one] * own_cost(costs, boxes, one)
+        for two in range(one):
+            union[one, two] = union[two, one] = joined_cost(costs, boxes, one, boxes, two)
+    into, alive, left = np.arange(count), np.arange(count), count
+    nearest, score = np.full(count, -1, np.int64), np.full(count, np.inf)
+    stale = np.ones(count, np.bool_)
+    while True:
+        small = -1
+        for place in range(left):
+            one = alive[place]
+            if sizes[one] >= least:
+                continue
+            if stale[one]:
+                stale[one] = False
+                nearest[one], score[one] = _nearest(union, sizes, paid, shake, least, alive[:left], one)
+            if small < 0 or score[one] < score[small]:
+                small = one
+        if small < 0 or nearest[small] < 0:
+            break
+        other = nearest[small]
+        join(boxes, small, boxes, other)
+        sizes[small] += sizes[other]
+        paid[small] = sizes[small] * own_cost(costs, boxes, small)
+        into[other], stale[small] = small, True
+        kept = 0
+        for place in range(left):
+            one = alive[place]
+            if one == other:
+                continue
+            alive[kept] = one
+            kept += 1
+            if one == small:
+                continue
+            union[one, small] = union[small, one] = joined_cost(costs, boxes, one, boxes, small)
+            if nearest[one] == other or nearest[one] == small:
+                stale[one] = True
+            elif sizes[one] < least and not stale[one]:
+                rated = _rated(union, sizes, paid, shake, least, one, small)
+                if rated < score[one]:
+                    nearest[one], score[one] = small, rated
+        left = kept
+    for unit in range(len(members)):
+        own = members[unit]
+        while into[own] != own:
+            own = into[own]
+        members[unit] = own
+    return renumber(members)
+
+
+@nb.njit(inline="always")
+def _rated(union, sizes, paid, shake, least, one, two):
+    """What joining a too small cluster with another one costs per record that is then in a cluster large enough."""
+    growth = (sizes[one] + sizes[two]) * union[one, two] - paid[one] - paid[two]
+    poor = sizes[one] + (sizes[two] if sizes[two] < least else 0)
+    return (growth + 1e-9) * shake[two] * shake[one] / poor
+
+
+@nb.njit(cache=True, nogil=True)
+def _nearest(union, sizes, paid, shake, least, alive, one):
+    nearest, score = -1, np.inf
+    for place in range(len(alive)):
+        two = alive[place]
+        if two != one:
+            rated = _rated(union, sizes, paid, shake, least, one, two)
+            if rated < score:
+                nearest, score = two, rated
+    return nearest, score
+
+
+@nb.njit(cache=True, nogil=True)
+def regrow(costs, units, weights, least, state, members):
+    """Grow classes one after the other from a random unit, always by the unit that widens them least."""
+    count = len(members)
+    left, classes = weights.sum(), 0
+    boxes, sizes = new_boxes(left // least, units), np.zeros(left // least, np.int64)
+    free, frees = np.arange(count), count
+    while left >= least:
+        chosen = next_random(state) % frees
+        clear(boxes, classes)
+        while True:
+            unit = free[chosen]
+            members[unit] = classes
+            sizes[classes] += weights[unit]
+            join(boxes, classes, units, unit)
+            frees -= 1
+            free[chosen] = free[frees]
+            if sizes[classes] >= least:
+                break
+            chosen = _cheapest(costs, boxes, classes, units, free[:frees])
+        left -= sizes[classes]
+        classes += 1
+    for place in range(frees):
+        unit = free[place]
+        best, chosen = np.inf, 0
+        for own in range(classes):
+            cost = (sizes[own] + weights[unit]) * joined_cost(costs, boxes, own, units, unit)
+            cost -= sizes[own] * own_cost(costs, boxes, own)
+            if cost < best:
+                best, chosen = cost, own
+        members[unit] = chosen
+        sizes[chosen] += weights[unit]
+        join(boxes, chosen, units, unit)
+    return classes
+
+
+@nb.njit(cache=True, nogil=True)
+def _cheapest(costs, boxes, own, units, free):
+    """Return the place of the unit that widens a box least; the first one of equals."""
+    best, chosen, lowest = np.inf, -1, -1
+    for place in range(len(free)):
+        cost = joined_cost(costs, boxes, own, units, free[place])
+        if cost < best or (cost == best and free[place] < lowest):
+            best, chosen, lowest = cost, place, free[place]
+    return chosen
+
+
+@nb.njit(cache=True, nogil=True)
+def cut_at_random(costs, units, weights, least, state, members):
+    """Sort by the slots in a random order and cut the sequence."""
+    count, slots = units.lows.shape
+    shuffled = np.arange(slots)
+    for place in range(slots - 1, 0, -1):
+        other = next_random(state) % (place + 1)
+        shuffled[place], shuffled[other] = shuffled[other], shuffled[place]
+    rank = np.arange(count)
+    for place in range(slots):
+        key = units.lows[:, shuffled[place]][rank]
+        if next_random(state) % 2:
+            key = ~key
+        rank = rank[np.argsort(key, kind="mergesort")]
+    cut_sequence(costs, units, weights, rank, least, members)
+    return renumber(members)
+
+
+@nb.njit(cache=True, nogil=True)
+def split_large(costs, units, weights, members, classes, least):
+    """Split classes of twice the least size at the place that costs least, again and again; return the number."""
+    own = 0
+    while own < classes:
+        records, count = np.int64(0), 0
+        for unit in range(len(members)):
+            if members[unit] == own:
+                records += weights[unit]
+                count += 1
+        if records < 2 * least or count < 2:
+            own += 1
+            continue
+        inside = np.flatnonzero(members == own)
+        chosen, place = _best_cut(costs, units, weights, inside, records, least)
+        if chosen < 0:
+            own += 1
+            continue
+        rank = np.argsort(units.lows[:, chosen][inside], kind="mergesort")
+        for after in range(place, count):
+            members[inside[rank[after]]] = classes
+        classes += 1
+    return classes
+
+
+@nb.njit(cache=True, nogil=True)
+def _best_cut(costs, units, weights, inside, records, least):
+    """Return the slot and the place at which two parts of a class cost least; (-1, -1) if every cut costs more."""
+    count = len(inside)
+    box = new_boxes(1, units)
+    clear(box, 0)
+    for place in range(count):
+        join(box, 0, units, inside[place])
+    best = records * own_cost(costs, box, 0) + SLACK
+    chosen, cut = -1, -1
+    left = np.empty(count)
+    for slot in range(units.lows.shape[1]):
+        rank = np.argsort(units.lows[:, slot][inside], kind="mergesort")
+        size = np.int64(0)
+        clear(box, 0)
+        for place in range(count):
+            unit = inside[rank[place]]
+            join(box, 0, units, unit)
+            size += weights[unit]
+            left[place] = size * own_cost(costs, box, 0) if size >= least else np.inf
+        size = np.int64(0)
+        clear(box, 0)
+        for place in range(count - 1, 0, -1):
+            unit = inside[rank[place]]
+            join(box, 0, units, unit)
+            size += weights[unit]
+            if size >= least and left[place - 1] < np.inf:
+                total = left[place - 1] + size * own_cost(costs, box, 0)
+                if total < best:
+                    best, chosen, cut = total, slot, place
+    return chosen, cut

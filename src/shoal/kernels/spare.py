@@ -1,0 +1,72 @@
+"""What is asked of whole classes: whom to join where they fail a model, and what each record costs the others."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from shoal.kernels.descent import fill_rests
+from shoal.kernels.widths import boxes_at, fill_boxes, joined_cost, new_boxes, own_cost
+
+
+@nb.njit(cache=True, nogil=True)
+def choose_neighbours(costs, units, weights, members, failing, into):
+    """Point each failing class to the neighbour, in the order of the classes, that it costs less to join.
+
+    A class that another one joins stays where it is, even if it fails itself: the two may comply.
+    """
+    classes = len(failing)
+    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+    fill_boxes(units, weights, members, boxes, sizes)
+    joined = np.zeros(classes, np.bool_)
+    for own in range(classes):
+        if not failing[own] or joined[own]:
+            continue
+        best, chosen = np.inf, -1
+        for other in (own - 1, own + 1):
+            if 0 <= other < classes:
+                growth = (sizes[own] + sizes[other]) * joined_cost(costs, boxes, own, boxes, other)
+                growth -= sizes[other] * own_cost(costs, boxes, other)
+                if growth < best:
+                    best, chosen = growth, other
+        if chosen >= 0:
+            # a class that was joined already takes the new one along
+            into[own] = into[chosen]
+            joined[into[own]] = True
+
+
+@nb.njit(cache=True, nogil=True)
+def marginal_costs(costs, units, records, order, starts, gains):
+    """Fill in how much less each class costs without each of its units.
+
+    Parameters
+    ----------
+    units, records
+        A box around each unit, and its records.
+    order, starts
+        The units, class after class, and where each class starts.
+    gains
+        Out, by unit.
+    """
+    for own in range(len(starts) - 1):
+        inside = order[starts[own] : starts[own + 1]]
+        boxes, rests, rest = boxes_at(units, inside), new_boxes(len(inside), units), new_boxes(1, units)
+        without, room = np.empty(len(inside)), np.empty(len(inside), np.int64)
+        fill_rests(costs, boxes, np.zeros(len(inside), np.int64), 0, rests, without, room, rest)
+        size = records[inside].sum()
+        paid = size * own_cost(costs, rest, 0)
+        for place in range(len(inside)):
+            unit = inside[place]
+            gains[unit] = paid - (size - records[unit]) * without[place]
+
+
+@nb.njit(cache=True, nogil=True)
+def total_cost(costs, units, weights, members, classes):
+    """Return what all classes cost; units of class -1 are in none."""
+    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+    fill_boxes(units, weights, members, boxes, sizes)
+    total = 0.0
+    for own in range(classes):
+        if sizes[own] > 0:
+            total += sizes[own] * own_cost(costs, boxes, own)
+    return total
