@@ -163,5 +163,5 @@ def searched(table: pl.DataFrame, policy: Policy, runs: int) -> tuple[Timed, flo
     encoded = encode(table, policy)
     taken, recoding = timed(lambda: policy.algorithm.search(encoded.problem(policy)), runs)
     final = recoding.extended(encoded.frequencies)
-    publication = publish(final, encoded.frequencies, encoded.columns, policy.models, encoded.sensitive)
+    publication = publish(final, encoded.frequencies, encoded.columns, policy.models, encoded.background)
     return taken, Decision(policy, encoded, final, publication).loss

@@ -38,6 +38,19 @@ LOSSES: list[dict[str, Any]] = [
 """Every loss with every way of counting it."""
 
 
+OVER_VALUES: list[dict[str, Any]] = [
+    *({"name": "distinct-l-diversity", "l": number} for number in (2, 3)),
+    *({"name": "entropy-l-diversity", "l": 1.5, "estimator": how} for how in ("shannon", "grassberger")),
+    {"name": "recursive-l-diversity", "c": 2.5, "l": 2},
+    {"name": "p-sensitive", "p": 2, "k": 3},
+    {"name": "alpha-k-anonymity", "alpha": 0.7, "k": 2},
+    {"name": "t-closeness", "t": 0.35},
+    *({"name": "beta-likeness", "beta": 1.5, "enhanced": how} for how in (False, True)),
+    {"name": "delta-disclosure", "delta": 1.5},
+]
+"""Models over sensitive values."""
+
+
 @st.composite
 def hierarchies(draw: st.DrawFn, kind: str) -> dict[str, Any]:
     choices: list[dict[str, Any]] = [{}, {"hierarchy": "suppress"}, {"hierarchy": "mask", "keep": [1]}]
@@ -81,7 +94,7 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
     columns[subject] = pl.Series(subject, people, dtype=pl.Int64)
     models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": draw(st.integers(2, 5))}]
     if draw(st.booleans()):
-        models.append({"name": "distinct-l-diversity", "on": sensitive, "l": draw(st.integers(2, 3))})
+        models.append({"on": sensitive, **draw(st.sampled_from(OVER_VALUES))})
     policy = Policy(
         identifiers=[subject],
         subject=subject if draw(st.booleans()) else None,

@@ -102,13 +102,13 @@ def loss_of(encoded: Encoded, policy: Policy, members: list[int], cells: Any) ->
     rank = np.lexsort([members, cells])
     recoding = Local(np.array(members, np.int64)[rank], cells[rank], np.ones(len(cells), np.int64))
     publication = publish(
-        recoding.extended(encoded.frequencies), encoded.frequencies, encoded.columns, policy.models, encoded.sensitive,
+        recoding.extended(encoded.frequencies), encoded.frequencies, encoded.columns, policy.models, encoded.background,
         star=policy.suppressed == "star",
     )  # fmt: skip
     classes = publication.classes
     if not classes.count or publication.suppressed > policy.may_suppress(encoded.frequencies.records):
         return None
-    if not all(model.holds(classes, encoded.sensitive).all() for model in policy.models):
+    if not all(model.holds(classes, encoded.background).all() for model in policy.models):
         return None
     assert searchable.records == len(members)
     return CertaintyPenalty().measure(Decision(policy, encoded, recoding, publication).outcome()).total

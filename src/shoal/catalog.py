@@ -57,6 +57,11 @@ class Entry(Frozen):
         """Return the first sentence of the docstring."""
         return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").strip()
 
+    @classmethod
+    def notes(cls) -> dict[str, Any]:
+        """Return what else a reader of the catalog should know, as plain data."""
+        return {}
+
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, as plain data."""
         return self.model_dump(mode="json", exclude_defaults=True)
@@ -68,8 +73,8 @@ def names(family: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names("models")
-    ('distinct-l-diversity', 'k-anonymity')
+    >>> names("risk")
+    ('marketer', 'prosecutor')
     """
     package = importlib.import_module(f"shoal.{family}")
     ours = [
@@ -122,13 +127,21 @@ def lazy_family(family: str) -> Callable[[str], Any]:
 
 
 def describe(family: str) -> list[dict[str, Any]]:
-    """Return name, class, summary and parameters of each entry of a family."""
+    """Return name, class, summary and parameters of each entry of a family, and what else it says of itself."""
     rows = []
     for name in names(family):
         entry = find(family, name)
         properties = entry.model_json_schema().get("properties", {})
         parameters = {key: {**rule, "required": _required(entry, key)} for key, rule in properties.items()}
-        rows.append({"name": name, "class": entry.__name__, "summary": entry.summary(), "parameters": parameters})
+        rows.append(
+            {
+                "name": name,
+                "class": entry.__name__,
+                "summary": entry.summary(),
+                "parameters": parameters,
+                **entry.notes(),
+            }
+        )
     return rows
 
 

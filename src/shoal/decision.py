@@ -37,7 +37,7 @@ class Decision:
         """What each model attains, as the search counts it."""
         classes = self.publication.classes
         return {
-            title: model.measure(classes, self.encoded.sensitive)
+            title: model.measure(classes, self.encoded.background)
             for title, model in zip(titles(self.policy), self.policy.models, strict=True)
         }
 
@@ -114,7 +114,7 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
         encoded.frequencies,
         encoded.columns,
         policy.models,
-        encoded.sensitive,
+        encoded.background,
         star=policy.suppressed == "star",
     )
     if not publication.classes.count:
@@ -131,4 +131,4 @@ def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:
         return [None for _ in policy.models]
     encoded = encode(frame, policy)
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
-    return [model.measure(whole, encoded.sensitive) for model in policy.models]
+    return [model.measure(whole, encoded.background) for model in policy.models]

@@ -1,18 +1,24 @@
 """Frequencies: the table as a search sees it.  Classes: the records that would look alike.
 
-Models, searches, risks and losses need no rows, only the distinct combinations and how often each occurs.
+Models, searches, risks and losses need no rows, only the distinct combinations and how often each occurs. What
+a model must know besides, of the table as a whole, is its Background.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.group import group
+
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,130 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A column that models look at, as it is in the table as a whole.
+
+    Attributes
+    ----------
+    place
+        Its place in ``Frequencies.sensitive``.
+    size
+        How many values it has. A code from here on is no value: its records are suppressed whatever a search does.
+    ranks
+        The rank of each value, where the values have an order.
+    levels
+        ``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below
+        the top, where the column has a hierarchy.
+    """
+
+    place: int
+    size: int
+    ranks: Ints | None = None
+    levels: Codes | None = None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How often each value occurs in each class, sorted by class, then by value; what does not occur is not there.
+
+    Counts are records or, where there are subjects, persons: a person with two different values in a class counts
+    once for each of them.
+
+    Attributes
+    ----------
+    count
+        The number of classes.
+    classes, values, counts
+        One entry for each class and value.
+    wild
+        For each class, its missing values that may be any value; they are in no entry.
+    persons
+        For each class, its persons (or records).
+    """
+
+    count: int
+    classes: Ints
+    values: Ints
+    counts: Ints
+    wild: Ints
+    persons: Ints
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the entries of each class start; one more for the end of the last."""
+        return np.searchsorted(self.classes, np.arange(self.count + 1)).astype(np.int64)
+
+    def most(self, values: npt.NDArray[Any], empty: Any = 0) -> npt.NDArray[Any]:
+        """Return the greatest of some numbers, one for each entry, in each class; ``empty`` where it has no entry."""
+        return self._reduced(np.maximum, values, empty)
+
+    def total(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the sum of some numbers, one for each entry, in each class."""
+        return self._reduced(np.add, values, 0)
+
+    @cached_property
+    def known(self) -> Ints:
+        """The entries of each class, counted: records or persons whose value is known."""
+        return self.total(self.counts)
+
+    def _reduced(self, how: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        result = np.full(self.count, empty, values.dtype)
+        filled = np.flatnonzero(np.diff(self.starts))
+        if len(filled):
+            result[filled] = how.reduceat(values, self.starts[filled])
+        return result
+
+
+@dataclass(frozen=True)
+class Background:
+    """What is known of the table as a whole: a model cannot see it in the classes that it is shown.
+
+    A search shows a model some classes of one table, or the classes of many tables that it might publish.
+
+    Examples
+    --------
+    >>> whole = Frequencies(np.zeros((1, 1), np.int32), np.array([0, 0]), np.array([3, 1]),
+    ...                     np.array([[0], [1]], np.int32))
+    >>> Background(whole, {"illness": Known(place=0, size=2)}).table(("illness",)).counts
+    array([3, 1])
+    """
+
+    whole: Frequencies
+    """All records of the table, those too that are suppressed whatever a search does."""
+    columns: Mapping[str, Known]
+    """The columns that models look at, by name."""
+    _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
+
+    def known(self, names: Sequence[str]) -> tuple[Known, ...]:
+        """Return what is known of some columns."""
+        return tuple(self.columns[name] for name in names)
+
+    def table(self, names: tuple[str, ...]) -> Histogram:
+        """Return how often each value occurs in the whole table, as one class; several columns are taken as one."""
+        if names not in self._tables:
+            one_class = np.where(self._lost(names), -1, 0).astype(np.int64)
+            self._tables[names] = Classes.of(self.whole, one_class, 1).histogram(self.known(names))
+        return self._tables[names]
+
+    def has_lost(self, names: Sequence[str]) -> bool:
+        """Return whether there are records without a value, which the table leaves out and a class might not."""
+        return bool(self._lost(names).any())
+
+    def _lost(self, names: Sequence[str]) -> Bools:
+        lost = [self.whole.sensitive[:, column.place] >= column.size for column in self.known(names)]
+        result: Bools = np.logical_or.reduce(lost)
+        return result
+
+    def counts(self, names: tuple[str, ...], values: Ints) -> Ints:
+        """Return how often each of some values occurs in the whole table."""
+        table = self.table(names)
+        if not len(table.values):
+            return np.zeros(len(values), np.int64)
+        places = np.minimum(np.searchsorted(table.values, values), len(table.values) - 1)
+        return np.where(table.values[places] == values, table.counts[places], 0)
+
+
+@dataclass(frozen=True)
 class Classes:
     """Equivalence classes: the records that would look alike in the published table.
 
@@ -83,6 +213,14 @@ class Classes:
     frequencies: Frequencies
     counted: Ints | None = None
     """The records of each class, where they are known already."""
+    ends: Ints | None = None
+    """Where the classes of each table end, when the classes of several tables are tested together."""
+    shown: Callable[[], Ints] | None = field(default=None, repr=False)
+    """Gives ``[class, column]``: a number for what each class shows in each quasi-identifier, where that is known.
+    Within a table equal numbers are equal labels."""
+    kept: Bools | None = None
+    """The classes that other models leave, for a model that looks across classes; ``None``: all."""
+    _histograms: dict[tuple[int, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, frequencies: Frequencies, members: Ints, count: int | None = None) -> Classes:
@@ -119,6 +257,47 @@ class Classes:
         values = self._per_piece(self.frequencies.sensitive[:, column]).astype(np.int64)
         counted, wild = self._distinct_pairs(values)
         return np.maximum(counted, wild) if wild.any() else counted
+
+    def histogram(self, columns: Sequence[Known]) -> Histogram:
+        """Return how often each value of a column occurs in each class; several columns are taken as one value.
+
+        A combination is wild where one of its parts is. So are the records without a value, which are suppressed:
+        among starred ones they may be in a class. Counted once for several models of one column.
+        """
+        places = tuple(column.place for column in columns)
+        if places not in self._histograms:
+            self._histograms[places] = self._counted_values(columns)
+        return self._histograms[places]
+
+    def _counted_values(self, columns: Sequence[Known]) -> Histogram:
+        values, width = self._combined(columns)
+        keep = self.members >= 0
+        members, values = self.members[keep], values[keep] + 1
+        weights = self.weights[keep]
+        if self.frequencies.subjects is not None:
+            people = self._per_piece(self.frequencies.subjects).astype(np.int64)[keep]
+            sizes = [self.count, width + 1, int(people.max(initial=0)) + 1]
+            _, rows = group([members, values, people], sizes)
+            members, values, weights = members[rows], values[rows], np.ones(len(rows), np.int64)
+        numbers, rows = group([members, values], [self.count, width + 1])
+        counts = np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
+        members, values = members[rows], values[rows] - 1
+        wild = np.zeros(self.count, np.int64)
+        wild[members[values < 0]] = counts[values < 0]
+        known = values >= 0
+        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes)
+
+    def _combined(self, columns: Sequence[Known]) -> tuple[Ints, int]:
+        """The value of each piece, and how many there are; -1 is wild."""
+        codes = self.frequencies.sensitive
+        result, width = np.zeros(len(codes), np.int64), 1
+        wild = np.zeros(len(codes), bool)
+        for column in columns:
+            own = codes[:, column.place]
+            wild |= (own < 0) | (own >= column.size)
+            result = result * column.size + own
+            width *= max(column.size, 1)
+        return self._per_piece(np.where(wild, -1, result)).astype(np.int64), width
 
     def _distinct_pairs(self, values: Ints) -> tuple[Ints, Ints]:
         """Distinct non-negative values per class, and whether the class holds a negative one."""

@@ -35,28 +35,10 @@ with nothing more specific; a reason to suppress the record; an error."""
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
-class QuasiIdentifier(Frozen):
-    """A quasi-identifier: how it may be generalized and how much it matters.
-
-    Examples
-    --------
-    >>> QuasiIdentifier.model_validate({"hierarchy": "intervals", "widths": [5], "weight": 3}).weight
-    3.0
-    """
+class _Role(Frozen):
+    """A column with a hierarchy, whose parameters stand beside the column's own."""
 
     hierarchy: Hierarchy | None = None
-    """How the column is generalized; without one, local recoding publishes ranges or value sets."""
-    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
-    """How much a loss in this column counts."""
-    missing: Missing = "own-value"
-    """What a missing value is."""
-    boundaries: tuple[str, ...] = ()
-    """The most general labels that values may reach: a value under one of them is never published above it."""
-    publish: Form | None = None
-    """How local recoding publishes this column, where it differs from the policy's ``publish``."""
-    domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
-    """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
-    range from the least to the greatest number that could occur."""
 
     @model_validator(mode="before")
     @classmethod
@@ -85,12 +67,6 @@ class QuasiIdentifier(Frozen):
             return value
         raise ValueError("must be the name of a hierarchy, or a Hierarchy")
 
-    @model_validator(mode="after")
-    def _boundaries_need_labels(self) -> QuasiIdentifier:
-        if self.boundaries and self.hierarchy is None:
-            raise ValueError("boundaries are labels of a hierarchy, and this column has none")
-        return self
-
     @model_serializer(mode="plain")
     def _dump(self) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -103,19 +79,13 @@ class QuasiIdentifier(Frozen):
         return data
 
     @classmethod
+    def _own_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of the column's own keys."""
+        return {"missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"}}
+
+    @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        own = {
-            "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
-            "missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"},
-            "boundaries": {"type": "array", "items": {"type": "string"}},
-            "publish": {"enum": ["labels", "ranges", "sets"]},
-            "domain": {
-                "anyOf": [
-                    {"enum": ["observed", "hierarchy"]},
-                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-                ]
-            },
-        }
+        own = cls._own_schema()
         plain = {"type": ["object", "null"], "properties": own, "additionalProperties": False}
         branches = [plain]
         for name in names("hierarchies"):
@@ -128,16 +98,64 @@ class QuasiIdentifier(Frozen):
         return {"oneOf": branches}
 
 
-class Sensitive(Frozen):
-    """A sensitive column: published as it is, and looked at by diversity models."""
+class QuasiIdentifier(_Role):
+    """A quasi-identifier: how it may be generalized and how much it matters.
 
+    Examples
+    --------
+    >>> QuasiIdentifier.model_validate({"hierarchy": "intervals", "widths": [5], "weight": 3}).weight
+    3.0
+    """
+
+    hierarchy: Hierarchy | None = None
+    """How the column is generalized; without one, local recoding publishes ranges or value sets."""
+    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
+    """How much a loss in this column counts."""
     missing: Missing = "own-value"
-    """What a missing value is; ``wildcard`` adds nothing to the diversity of a class."""
+    """What a missing value is."""
+    boundaries: tuple[str, ...] = ()
+    """The most general labels that values may reach: a value under one of them is never published above it."""
+    publish: Form | None = None
+    """How local recoding publishes this column, where it differs from the policy's ``publish``."""
+    domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
+    """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
+    range from the least to the greatest number that could occur."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="after")
+    def _boundaries_need_labels(self) -> QuasiIdentifier:
+        if self.boundaries and self.hierarchy is None:
+            raise ValueError("boundaries are labels of a hierarchy, and this column has none")
+        return self
+
     @classmethod
-    def _nothing(cls, data: Any) -> Any:
-        return {} if data is None else data
+    def _own_schema(cls) -> dict[str, Any]:
+        return {
+            "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
+            **super()._own_schema(),
+            "boundaries": {"type": "array", "items": {"type": "string"}},
+            "publish": {"enum": ["labels", "ranges", "sets"]},
+            "domain": {
+                "anyOf": [
+                    {"enum": ["observed", "hierarchy"]},
+                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                ]
+            },
+        }
+
+
+class Sensitive(_Role):
+    """A sensitive column: published as it is, and looked at by models that protect what it says of a person.
+
+    Examples
+    --------
+    >>> Sensitive.model_validate({"hierarchy": "ordering", "order": ["low", "high"]}).hierarchy.order
+    ('low', 'high')
+    """
+
+    hierarchy: Hierarchy | None = None
+    """How near its values are to each other, for models that ask (``t-closeness``); it is published as it is."""
+    missing: Missing = "own-value"
+    """What a missing value is; ``wildcard`` may be any value: models count it as the one that would be worst."""
 
 
 class Policy(Frozen):
@@ -191,7 +209,7 @@ class Policy(Frozen):
     def _dump_sensitive(self, value: dict[str, Sensitive]) -> Any:
         if all(column == Sensitive() for column in value.values()):
             return list(value)
-        return {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
+        return {name: column.model_dump() for name, column in value.items()}
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Policy:
@@ -313,14 +331,15 @@ class Policy(Frozen):
 
 def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
     """Make the paths of hierarchy files absolute, seen from the policy's folder."""
-    columns = data.get("quasi_identifiers")
-    if folder is None or not isinstance(columns, dict):
+    roles = [role for role in ("quasi_identifiers", "sensitive") if isinstance(data.get(role), dict)]
+    if folder is None:
         return data
-    resolved = {
-        name: {**spec, "file": str(folder / str(spec["file"]))} if isinstance(spec, dict) and "file" in spec else spec
-        for name, spec in columns.items()
-    }
-    return {**data, "quasi_identifiers": resolved}
+    return {**data, **{role: {name: _absolute(spec, folder) for name, spec in data[role].items()} for role in roles}}
+
+
+def _absolute(spec: Any, folder: Path) -> Any:
+    named = isinstance(spec, dict) and "file" in spec
+    return {**spec, "file": str(folder / str(spec["file"]))} if named else spec
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,7 @@ _SECONDS = 30.0
 _LEAST, _MOST = 2, 5
 
 
-def explained(
-    error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Sequence[int | None] | None = None
-) -> Infeasible:
+def explained(error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Sequence[Any] | None = None) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
     Every relaxation is tried on the data before it is offered. ``ceilings`` are what all records together attain of
@@ -47,7 +45,7 @@ def explained(
 
 
 def _lowered(
-    policy: Policy, failing: list[int], ceilings: Sequence[int | None], trial: _Trial
+    policy: Policy, failing: list[int], ceilings: Sequence[Any], trial: _Trial
 ) -> tuple[dict[str, Any], list[Relaxation]]:
     """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
     attainable = {policy.models[number].key(): ceilings[number] for number in failing}
@@ -55,8 +53,10 @@ def _lowered(
     for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
         models, texts = list(policy.models), []
         for number in failing:
-            value = (ceilings[number] or 0) // part
+            ceiling = ceilings[number]
+            value = (ceiling or 0) // part if isinstance(ceiling, int | None) else ceiling
             weaker = models[number].relaxed(value)
+            value = value if weaker is None else weaker.asked
             texts.append(f"ask for {models[number].key()} {value} instead of {models[number].asked}")
             models[number] = weaker or models[number]
         changed = policy.replace(models=models)
@@ -125,9 +125,12 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
     for number, model in enumerate(policy.models):
         best = _best_value(policy, number, trial)
         if not trial.late:
-            attainable[model.key()] = best
+            attainable[model.key()] = 1 if best is None and isinstance(model.asked, int) else best
+        if best is None:
+            continue
         nearest = _asking(policy, number, best, trial)
-        for other in _asking(policy, number, best // 2, trial):  # leaves room: worth it only if it saves something
+        less = model.ladder[max(model.ladder.index(best) - 1, 0) // 2]
+        for other in _asking(policy, number, less, trial):  # leaves room: worth it only if it saves something
             (found if not nearest or other.loss < nearest[0].loss - 1e-9 else spare).append(other)
         found += nearest
     for text, candidate in (*_suppression(policy, trial), *_columns(policy), *_dropped_models(policy)):
@@ -135,30 +138,31 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
     return attainable, found if len(found) >= _LEAST else [*found, *spare]
 
 
-def _asking(policy: Policy, number: int, value: int, trial: _Trial) -> list[Relaxation]:
+def _asking(policy: Policy, number: int, value: Any, trial: _Trial) -> list[Relaxation]:
     weaker = _weaker(policy, number, value)
     model = policy.models[number]
     return [] if weaker is None else trial.offer(f"ask for {model.key()} {value} instead of {model.asked}", weaker)
 
 
-def _weaker(policy: Policy, number: int, value: int) -> Policy | None:
+def _weaker(policy: Policy, number: int, value: Any) -> Policy | None:
     other = policy.models[number].relaxed(value)
     if other is None:
         return None
     return policy.replace(models=[*policy.models[:number], other, *policy.models[number + 1 :]])
 
 
-def _best_value(policy: Policy, number: int, trial: _Trial) -> int:
-    """Return the largest value of a model that works while all else stays as it is; 1 where none does."""
-    low, high = 1, int(policy.models[number].asked)  # low works (or is nothing), high does not
+def _best_value(policy: Policy, number: int, trial: _Trial) -> Any:
+    """Return the most that can be asked of a model while all else stays as it is; ``None`` where nothing can."""
+    ladder = policy.models[number].ladder
+    low, high = -1, len(ladder)  # low works (or is nothing), high does not
     while high - low > 1:
         middle = (low + high) // 2
-        weaker = _weaker(policy, number, middle)
+        weaker = _weaker(policy, number, ladder[middle])
         if weaker is not None and trial(weaker) is not None:
             low = middle
         else:
             high = middle
-    return low
+    return ladder[low] if low >= 0 else None
 
 
 def _suppression(policy: Policy, trial: _Trial) -> Iterator[tuple[str, Policy]]:

@@ -16,9 +16,9 @@ from shoal.catalog import Entry, class_name, find
 from shoal.decision import decide
 from shoal.domains import STAR, Domain
 from shoal.errors import Infeasible
-from shoal.frequencies import Classes, Frequencies
+from shoal.frequencies import Background, Classes, Frequencies, Known
 from shoal.hierarchies.base import Hierarchy
-from shoal.models.base import Census, PrivacyModel
+from shoal.models.base import Census, PrivacyModel, Tally
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
 from shoal.tables import open_table
@@ -54,31 +54,82 @@ def check_hierarchy(hierarchy: Hierarchy, domain: Domain) -> None:
     assert ((levels.penalties >= 0) & (levels.penalties <= 1)).all(), "penalties must lie between 0 and 1"
 
 
-def check_model(model: PrivacyModel, sizes: Sequence[int], values: Sequence[Sequence[int]]) -> None:
-    """Check a model on classes given as value counts: search and audit agree, and monotone means monotone.
+def check_model(
+    model: PrivacyModel,
+    values: Sequence[Sequence[int]],
+    *,
+    wild: Sequence[int] | None = None,
+    rest: Sequence[int] | None = None,
+) -> None:
+    """Check a model on classes given as value counts: search and audit agree, and its claims are true.
 
-    ``values[c][v]`` is how many records of class ``c`` have the sensitive value ``v``.
+    ``values[c][v]`` is how many records of class ``c`` have the sensitive value ``v``, and ``wild[c]`` how many a
+    missing one that may be any. ``rest[v]`` are records of the table that are in no class. Values are in order, and
+    two neighbours each share a label.
     """
-    classes = _classes(values)
-    places = dict.fromkeys(model.sensitive_columns, 0)
-    holds, attained = model.holds(classes, places), model.measure(classes, places)
-    distinct = np.array([sum(count > 0 for count in row) for row in values], np.int64)
-    census = Census(np.array(sizes, np.int64), dict.fromkeys(model.sensitive_columns, distinct))
-    assert model.recount(census) == attained, "search and audit must attain the same"
-    assert model.meets(attained) == bool(holds.all()), "meets() and holds() must agree"
+    counts = [[*row, blank] for row, blank in zip(values, wild or [0] * len(values), strict=True)]
+    others = [*(rest or [0] * len(values[0])), 0]
+    background = background_of([*counts, others], model.sensitive_columns)
+    classes = classes_of(counts)
+    holds, attained = model.holds(classes, background), model.measure(classes, background)
+    census = census_of(counts, others, model.sensitive_columns)
+    again = model.recount(census)
+    assert again == attained, f"search and audit must attain the same, not {attained} and {again}"
+    assert model.meets(attained) == bool(holds.all()), f"meets({attained}) and holds() must agree"
     assert model.meets(model.asked), "what is asked must be good enough"
-    if model.monotone and holds.all() and len(values) > 1:
-        merged = [[sum(column) for column in zip(*values, strict=True)]]
-        assert model.holds(_classes(merged), places).all(), "a union of complying classes must comply"
+    weaker = model.relaxed(attained)
+    assert weaker is None or weaker.holds(classes, background).all(), f"{weaker} must hold"
+    united = classes_of([[sum(column) for column in zip(*counts, strict=True)]])
+    if model.monotone and holds.all():
+        assert model.holds(united, background).all(), "a union of complying classes must comply"
+    if model.absorbing and holds.any():
+        assert model.holds(united, background).all(), "whatever joins a complying class, it must comply"
+    for number, row in enumerate(counts):
+        alone = model.holds(classes_of([row]), background)[0]
+        assert not model.classwise or alone == holds[number], "a class must comply whatever the others are"
 
 
-def _classes(values: Sequence[Sequence[int]]) -> Classes:
-    cells = [(number, value, count) for number, row in enumerate(values) for value, count in enumerate(row) if count]
-    members, codes, counts = (np.array([cell[i] for cell in cells], np.int64) for i in range(3))
-    frequencies = Frequencies(
-        np.arange(len(values), dtype=np.int32)[:, None], members, counts, codes[:, None].astype(np.int32)
+def classes_of(counts: Sequence[Sequence[int]]) -> Classes:
+    """Return classes with so many records of each value; the last count of each is that of wild ones."""
+    cells = [
+        (number, -1 if value == len(row) - 1 else value, count)
+        for number, row in enumerate(counts)
+        for value, count in enumerate(row)
+        if count
+    ]
+    members, codes, held = np.array(cells, np.int64).reshape(-1, 3).T
+    tuples = np.arange(len(counts), dtype=np.int32)[:, None]
+    frequencies = Frequencies(tuples, members, held, codes[:, None].astype(np.int32))
+    return Classes.of(frequencies, members, len(counts))
+
+
+def background_of(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Background:
+    """Return what is known of a table with these classes: values in order, two neighbours under one label."""
+    size = len(counts[0]) - 1
+    levels = np.stack([np.arange(size), np.arange(size) // 2]).astype(np.int32)
+    known = Known(0, size, np.arange(size), levels)
+    return Background(classes_of(counts).frequencies, dict.fromkeys(names, known))
+
+
+def census_of(counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple[str, ...]) -> Census:
+    """Return what an audit counts of classes; ``rest`` are the records of the table that are in none."""
+    cells = [(number, value, n) for number, row in enumerate(counts) for value, n in enumerate(row[:-1]) if n]
+    classes, values, held = np.array(cells, np.int64).reshape(-1, 3).T
+    totals = [sum(column) for column in zip(*counts, rest, strict=True)]
+    tally = Tally(
+        classes,
+        values,
+        held,
+        np.array([row[-1] for row in counts], np.int64),
+        {value: count for value, count in enumerate(totals[:-1]) if count},
+        totals[-1],
+        sum(totals),
+        ranked=True,
+        paths=tuple((str(value), f"pair {value // 2}") for value in range(len(totals) - 1)),
     )
-    return Classes.of(frequencies, members, len(values))
+    distinct = np.array([max(sum(n > 0 for n in row[:-1]), row[-1] > 0) for row in counts], np.int64)
+    sizes = np.array([sum(row) for row in counts], np.int64)
+    return Census(sizes, dict.fromkeys(names, distinct), {names: tally})
 
 
 def outcome_of(

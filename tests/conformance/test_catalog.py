@@ -17,6 +17,7 @@ from shoal import catalog, testing
 from shoal.algorithms.base import Algorithm
 from shoal.domains import Domain
 from shoal.errors import PolicyError
+from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.utility.base import Metric
 from tests.strategies import tables_and_policies
@@ -34,6 +35,23 @@ ALGORITHMS = [
 MODELS = {
     "k-anonymity": [{"k": 2}, {"k": 3}, {"k": 7}],
     "distinct-l-diversity": [{"on": "illness", "l": 2}, {"on": "illness", "l": 3}],
+    "entropy-l-diversity": [
+        {"on": "illness", "l": number, "estimator": how}
+        for number in (1.5, 2, 3, 1.7547653506)
+        for how in ("shannon", "grassberger")
+    ],
+    "recursive-l-diversity": [{"on": "illness", "c": c, "l": number} for c in (0.5, 1, 2.5) for number in (2, 3)],
+    "p-sensitive": [{"on": "illness", "p": 2, "k": 2}, {"on": "illness", "p": 3, "k": 5}],
+    "alpha-k-anonymity": [{"on": "illness", "alpha": alpha, "k": k} for alpha in (0.3, 0.5, 1) for k in (2, 4)],
+    "t-closeness": [
+        {"on": "illness", "t": t, "distance": how}
+        for t in (0, 0.1, 0.25, 0.5, 1)
+        for how in ("equal", "ordered", "hierarchical")
+    ],
+    "beta-likeness": [
+        {"on": "illness", "beta": beta, "enhanced": how} for beta in (0.2, 0.5, 1, 2) for how in (False, True)
+    ],
+    "delta-disclosure": [{"on": "illness", "delta": delta} for delta in (0.1, 0.5, 1, 3)],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
 ORDERED = [
@@ -124,11 +142,11 @@ def test_every_model_is_tried() -> None:
 @given(st.data())
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str, data: st.DataObject) -> None:
-    row = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
-    values = data.draw(st.lists(row, min_size=1, max_size=6))
-    parameters = data.draw(st.sampled_from(MODELS[name]))
-    model = catalog.find("models", name)(**parameters)
-    testing.check_model(model, [sum(row) for row in values], values)  # type: ignore[arg-type]
+    row = st.lists(st.integers(0, 4), min_size=4, max_size=4)
+    values = data.draw(st.lists(row.filter(any), min_size=1, max_size=6))
+    wild = data.draw(st.lists(st.sampled_from([0, 0, 1, 3]), min_size=len(values), max_size=len(values)))
+    model = cast("PrivacyModel", catalog.find("models", name)(**data.draw(st.sampled_from(MODELS[name]))))
+    testing.check_model(model, values, wild=data.draw(st.sampled_from([None, wild])), rest=data.draw(row))
 
 
 @settings(max_examples=50, deadline=None)
@@ -175,6 +193,45 @@ def test_algorithms_on_the_papers_tables(algorithm: Algorithm, name: str) -> Non
     assert made or algorithm.needs_hierarchies
 
 
+ENFORCED: list[dict[str, Any]] = [
+    {"name": "distinct-l-diversity", "on": "occupation", "l": 4},
+    {"name": "distinct-l-diversity", "on": ["occupation", "income"], "l": 5},
+    {"name": "entropy-l-diversity", "on": "occupation", "l": 3},
+    {"name": "entropy-l-diversity", "on": "occupation", "l": 5, "estimator": "grassberger"},
+    {"name": "recursive-l-diversity", "on": "occupation", "c": 2, "l": 3},
+    {"name": "p-sensitive", "on": "occupation", "p": 3, "k": 6},
+    {"name": "alpha-k-anonymity", "on": "occupation", "alpha": 0.4, "k": 4},
+    {"name": "t-closeness", "on": "occupation", "t": 0.3},
+    {"name": "t-closeness", "on": "hours-per-week", "t": 0.15, "distance": "ordered"},
+    {"name": "t-closeness", "on": "income", "t": 0.1, "distance": "hierarchical"},
+    {"name": "beta-likeness", "on": "income", "beta": 1, "enhanced": False},
+    {"name": "beta-likeness", "on": "occupation", "beta": 6},
+    {"name": "delta-disclosure", "on": "income", "delta": 1.2},
+]
+
+
+def test_every_model_is_enforced() -> None:
+    assert {model["name"] for model in ENFORCED} | {"k-anonymity"} == set(catalog.names("models"))
+
+
+@pytest.mark.parametrize("model", ENFORCED, ids=lambda model: "-".join(map(str, model.values())))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, Any]) -> None:
+    table = shoal.datasets.adult(complete=True, part="test").head(300)
+    policy = Policy(
+        quasi_identifiers={
+            "age": {"hierarchy": "intervals", "widths": [5, 20]},
+            "sex": "suppress",
+            "race": "suppress",
+        },
+        sensitive={"occupation": {}, "income": {"hierarchy": "suppress"}, "hours-per-week": {}},
+        others="drop",
+        models=[{"name": "k-anonymity", "k": 3}, model],
+        max_suppressed=0.1,
+    )
+    assert testing.check_algorithm(algorithm, table, policy)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(800)
@@ -190,6 +247,7 @@ def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
             {"name": "k-anonymity", "k": 7},
             {"name": "distinct-l-diversity", "on": "occupation", "l": 4},
             {"name": "distinct-l-diversity", "on": "income", "l": 2},
+            {"name": "t-closeness", "on": "income", "t": 0.3},
         ],
         max_suppressed=0.1,
     )

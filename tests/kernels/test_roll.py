@@ -14,7 +14,7 @@ from shoal.algorithms._packing import Labels, Packing, _bits
 from shoal.algorithms._walk import Walk, _power_above
 from shoal.algorithms.base import Problem
 from shoal.domains import Domain
-from shoal.frequencies import Frequencies
+from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels, Step
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group
@@ -151,7 +151,7 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
         None if subjects is None else subjects[cells],
     )
     models = (DistinctLDiversity(on="s", l=2),) if kinds in ("sensitive", "both") else ()
-    return Problem(frequencies, columns, models, {"s": 0}, CertaintyPenalty())
+    return Problem(frequencies, columns, models, Background(frequencies, {"s": Known(0, 3)}), CertaintyPenalty())
 
 
 def walk_of(problem: Problem) -> Walk:

@@ -35,7 +35,7 @@ class Branches:
         self.nodes: Shorts = lattice.free[None, :]
         self.depths: Ints = np.zeros(1, np.int64)
         self.bounds: Floats = np.full((1, 1), -np.inf)
-        self.absorbing = all(model.absorbing for model in self.problem.models)
+        self.absorbing = self.problem.absorbing
         self.bounded = True
         self.looks = 0
 

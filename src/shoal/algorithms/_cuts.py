@@ -256,9 +256,9 @@ class _Ranges:
 
 def class_place(problem: Problem, name: str | None) -> int | None:
     """Return the place of the class column, or raise if it is no sensitive column."""
-    if name is None or name in problem.sensitive:
-        return None if name is None else problem.sensitive[name]
-    hint = nearest(name, problem.sensitive) or "declare it under sensitive"
+    if name is None or name in problem.background.columns:
+        return None if name is None else problem.background.columns[name].place
+    hint = nearest(name, problem.background.columns) or "declare it under sensitive"
     raise PolicyError(Fault("must name a sensitive column", "algorithm.class_column", repr(name), hint))
 
 

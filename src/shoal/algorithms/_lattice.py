@@ -85,9 +85,7 @@ class Lattice:
         """Whether every node above one that complies complies too."""
         problem = self.problem
         plain = all(column.levels.nested and column.limits is None for column in problem.columns)
-        if all(model.absorbing for model in problem.models):
-            return plain
-        return plain and not problem.max_suppressed and all(model.monotone for model in problem.models)
+        return plain and (problem.absorbing or (problem.monotone and not problem.max_suppressed))
 
     def require_walkable(self) -> None:
         """Refuse a lattice that is too large to be walked."""

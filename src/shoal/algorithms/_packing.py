@@ -218,7 +218,7 @@ class Packing:
 def _kinds(problem: Problem) -> tuple[Ints, Codes, Ints | None]:
     """Return the kind of each cell, and what each kind is."""
     frequencies = problem.frequencies
-    looked_at = {problem.sensitive[name] for model in problem.models for name in model.sensitive_columns}
+    looked_at = {problem.background.columns[name].place for model in problem.models for name in model.sensitive_columns}
     sensitive = np.where(
         [place in looked_at for place in range(frequencies.sensitive.shape[1])], frequencies.sensitive, 0
     )

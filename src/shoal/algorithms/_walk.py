@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +95,8 @@ class Walk:
         for start, stop, keys, counts, cell_ends in self._tables(nodes):
             class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
             frequencies = unpacked(packing, keys, counts, members)
-            classes = Classes(len(records), members, None, counts, frequencies, records)
+            labels_of = partial(self._shown, nodes[start:stop], class_keys, ends)
+            classes = Classes(len(records), members, None, counts, frequencies, records, ends, labels_of)
             shown = (class_keys[0] & packing.mark) == 0
             fits = test(classes) & shown
             if labels.wild or packing.mark:
@@ -130,14 +132,21 @@ class Walk:
 
     def _silent(self, nodes: Shorts, keys: Keys, ends: Ints) -> Bools:
         """Return which classes show ``*`` in every column while others do not: their records look suppressed."""
+        labels, sizes = self.labels, np.diff(ends, prepend=0)
+        silent = np.repeat(sizes > 1, sizes)
+        for shown in self._shown(nodes, keys, ends).T:
+            silent &= labels.stars[shown]
+        return silent
+
+    def _shown(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        """Return ``[class, place]``: the label that each class shows."""
         packing, labels = self.packing, self.labels
         sizes = np.diff(ends, prepend=0)
-        silent = np.repeat(sizes > 1, sizes)
+        result = np.empty((int(sizes.sum()), nodes.shape[1]), np.int64)
         for place in range(nodes.shape[1]):
             numbers = (keys[packing.words[place]] >> packing.shifts[place]) & packing.masks[place]
-            starts = np.repeat(labels.offsets[place, nodes[:, place]], sizes)
-            silent &= labels.stars[starts + numbers.astype(np.int64)]
-        return silent
+            result[:, place] = np.repeat(labels.offsets[place, nodes[:, place]], sizes) + numbers.astype(np.int64)
+        return result
 
     def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
         """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""

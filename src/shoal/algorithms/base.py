@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.catalog import Entry
 from shoal.errors import Infeasible
-from shoal.frequencies import Classes, Frequencies
+from shoal.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Column, Recoding
 from shoal.utility.base import Metric
@@ -33,8 +33,8 @@ class Problem:
     frequencies: Frequencies
     columns: tuple[Column, ...]
     models: tuple[PrivacyModel, ...]
-    sensitive: Mapping[str, int]
-    """The place of each sensitive column in the frequencies."""
+    background: Background
+    """What the models know of the table as a whole."""
     loss: Metric
     max_suppressed: int = 0
     """How many of these records may be suppressed."""
@@ -59,11 +59,36 @@ class Problem:
         return np.array([column.weight for column in self.columns], np.float64)
 
     def holds(self, classes: Classes) -> npt.NDArray[np.bool_]:
-        """Return for each class whether it satisfies every model."""
-        result = np.ones(classes.count, bool)
+        """Return for each class whether it satisfies every model.
+
+        Models that look across classes are asked last, and again until none of them takes another class away: each
+        must hold on the classes that are left.
+        """
+        kept = np.ones(classes.count, bool)
         for model in self.models:
-            result &= model.holds(classes, self.sensitive)
-        return result
+            if model.classwise:
+                kept &= model.holds(classes, self.background)
+        across = [model for model in self.models if not model.classwise]
+        left = -1
+        while across and left != (left := int(kept.sum())):
+            for model in across:
+                kept &= model.holds(replace(classes, kept=kept), self.background)
+        return kept
+
+    @property
+    def absorbing(self) -> bool:
+        """Whether a class that complies still does whatever joins it."""
+        return all(model.absorbing for model in self.models)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of classes that comply complies too.
+
+        Where persons are counted, shares can rise in a union: a person who is in both classes counts once, and a
+        value that two others have then weighs more.
+        """
+        one_each = self.frequencies.subjects is None
+        return all(model.absorbing or (model.monotone and one_each) for model in self.models)
 
     def together(self) -> Classes:
         """All records in one class: whatever a search does, no class can be larger."""
@@ -84,9 +109,9 @@ class Problem:
     @property
     def attainable(self) -> bool:
         """Whether some recoding may keep the models: a quick necessary test on all records together."""
-        if all(model.absorbing for model in self.models):
+        if self.absorbing:
             return bool(self.holds(self.together()).all())  # where all together fail, every class fails
-        if all(model.monotone for model in self.models) and not self.max_suppressed:
+        if self.monotone and not self.max_suppressed:
             return bool(self.holds(self.together()).all())  # a union of classes that comply would comply
         return True
 
@@ -96,7 +121,7 @@ class Problem:
         failing = [
             f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
             for model in self.models
-            if not model.meets(attained := model.measure(everything, self.sensitive))
+            if not model.meets(attained := model.measure(everything, self.background))
         ]
         reason = "; ".join(failing) or "no allowed recoding satisfies the models"
         return Infeasible(f"the models cannot hold: {reason}")

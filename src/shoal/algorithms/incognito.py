@@ -88,9 +88,7 @@ class Incognito(Algorithm):
 
 
 def _has_subset_property(problem: Problem) -> bool:
-    return all(model.absorbing for model in problem.models) or (
-        not problem.max_suppressed and all(model.monotone for model in problem.models)
-    )
+    return problem.absorbing or (problem.monotone and not problem.max_suppressed)
 
 
 def _candidates(columns: Columns, heights: tuple[int, ...], before: Survivors) -> Iterator[Levels]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.auditing.tallies import tallies
 from shoal.domains import STAR
 from shoal.errors import Fault
 from shoal.models.base import Census
@@ -39,7 +40,7 @@ def count(
             *(_plain(frame[name]).alias(key) for name, key in sensitive.items()),
         ]
     )
-    persons, fault = pl.len(), None
+    persons, fault, people = pl.len(), None, None
     if policy.subject is not None:
         people, fault = _subjects(frame, subjects)
         if people is not None:
@@ -48,13 +49,21 @@ def count(
         elif raw is not None and policy.subject in raw.columns:
             most = _most_records(raw, policy.subject)
             fault = None if most == 1 else _AT_LEAST
+            if most > 1 and any("values" in model.needs for model in policy.models):
+                fault = _NO_PERSONS
             persons = (pl.len() + most - 1) // most
     values = [_distinct(key, policy.sensitive[name]).alias(f"values {key}") for name, key in sensitive.items()]
     classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), *values)
     classes = classes.sort(keys, nulls_last=False)
+    counted = {}
+    if any("values" in model.needs for model in policy.models):
+        numbered = classes.select(keys).with_row_index("class")
+        numbers = table.select(keys).join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        counted = tallies(frame, raw, policy, numbers["class"], people)
     census = Census(
         classes["size"].cast(pl.Int64).to_numpy(),
         {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()},
+        counted,
     )
     stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
     if classes.height == 1:
@@ -68,6 +77,12 @@ _AT_LEAST = Fault(
     "persons are counted from below: sizes are the least numbers of persons that the original allows",
     hint="for the exact numbers give the person of each published record (subjects)",
     kind="note",
+)
+
+
+_NO_PERSONS = Fault(
+    "how many persons have each sensitive value cannot be counted: the subject column is not published",
+    hint="give the person of each published record (subjects)",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,7 +46,7 @@ class ModelAudit:
         return {
             "name": self.model.key(),
             "asked": self.model.asked,
-            "attained": self.attained,
+            "attained": None if self.attained == math.inf else self.attained,
             "holds": self.holds,
             **about,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import joined_cost, own_cost, span_cost
+from shoal.kernels.widths import join_costs, own_cost, span_cost
 
 
 @nb.njit(cache=True, nogil=True)
@@ -64,9 +64,9 @@ def split_cells(costs, points, most, seed, turn, order, starts):
             cells += 1
             continue
         slot = _drawn_slot(costs, points, order[begin:end], state)
-        _shuffle_and_sort(points.lows[:, slot], order[begin:end], state)
         share = 0.35 + 0.3 * next_random(state) / 4294967296.0
         middle = begin + max(1, min(end - begin - 1, np.int64(share * (end - begin))))
+        _part(points.lows[:, slot], order[begin:end], middle - begin, state)
         stack[height, 0], stack[height, 1] = middle, end
         stack[height + 1, 0], stack[height + 1, 1] = begin, middle
         height += 2
@@ -99,11 +99,30 @@ def _drawn_slot(costs, points, chosen, state):
 
 
 @nb.njit(cache=True, nogil=True)
-def _shuffle_and_sort(positions, chosen, state):
+def _part(positions, chosen, middle, state):
+    """Put the points of the least positions first, so many of them; chance decides among equals (quickselect)."""
     keys = np.empty(len(chosen), np.int64)
     for place in range(len(chosen)):
         keys[place] = np.int64(positions[chosen[place]]) * 4294967296 + next_random(state)
-    chosen[:] = chosen[np.argsort(keys)]
+    first, last = 0, len(chosen) - 1
+    while first < last:
+        pivot, low, high = keys[(first + last) // 2], first, last
+        while low <= high:
+            while keys[low] < pivot:
+                low += 1
+            while keys[high] > pivot:
+                high -= 1
+            if low <= high:
+                keys[low], keys[high] = keys[high], keys[low]
+                chosen[low], chosen[high] = chosen[high], chosen[low]
+                low += 1
+                high -= 1
+        if middle <= high:
+            last = high
+        elif middle >= low:
+            first = low
+        else:
+            break
 
 
 @nb.njit(cache=True, nogil=True)
@@ -136,8 +155,9 @@ def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn
         while place < len(own):
             # from here on all are free; the first one asks who is near
             begins[cell_starts[cell] + place] = True
+            join_costs(costs, boxes, own[place], boxes, own[place + 1 :], rated[place + 1 :])
             for other in range(place + 1, len(own)):
-                growth = 2 * joined_cost(costs, boxes, own[place], boxes, own[other]) - cost[place] - cost[other]
+                growth = 2 * rated[other] - cost[place] - cost[other]
                 rated[other] = (growth + 1e-6) * (1.0 + next_random(state) / 4294967296.0)
             end = min(place + most, len(own))
             place += 1

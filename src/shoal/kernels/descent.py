@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.widths import clear, copy_box, fill_boxes, join, joined_cost, new_boxes, own_cost
+from shoal.kernels.widths import clear, copy_box, fill_boxes, join, join_costs, joined_cost, new_boxes, own_cost
 
 SLACK = 1e-12
 """Sums that differ by less are the same."""
@@ -77,12 +77,13 @@ def descend(costs, units, weights, kinds, members, classes, least, rounds):
         return (sizes * cost).sum()
     for own in range(classes):
         fill_rests(costs, units, members, own, rests, without, inside, rest)
+    room, found = np.empty(max(count, classes), np.int64), np.empty(max(count, classes))
     for _ in range(rounds):
         changed = False
         for unit in range(count):
             own = members[unit]
             to, partner = _best_change(
-                costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit
+                costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit, room, found
             )
             if to < 0:
                 continue
@@ -109,8 +110,11 @@ def descend(costs, units, weights, kinds, members, classes, least, rounds):
 
 
 @nb.njit(cache=True, nogil=True)
-def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit):
-    """Return the class that a unit had best go to, and the unit that takes its place; -1 where there is none."""
+def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rests, without, least, unit, chosen, found):
+    """Return the class that a unit had best go to, and the unit that takes its place; -1 where there is none.
+
+    ``chosen`` and ``found`` are room for a number of each unit, and of each class.
+    """
     own, weight = members[unit], weights[unit]
     paid = sizes[own] * cost[own]
     best, to, partner = -SLACK, -1, -1
@@ -121,11 +125,13 @@ def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rest
         return to, partner
     # where it costs least
     target, growth = -1, np.inf
-    for other in range(len(sizes) if free else 0):
-        if other != own:
-            wider = joined_cost(costs, boxes, other, units, unit)
-            rise = (sizes[other] + weight) * wider - sizes[other] * cost[other]
-            if rise < growth:
+    if free:
+        for other in range(len(sizes)):
+            chosen[other] = other
+        join_costs(costs, units, unit, boxes, chosen[: len(sizes)], found)
+        for other in range(len(sizes)):
+            rise = (sizes[other] + weight) * found[other] - sizes[other] * cost[other]
+            if other != own and rise < growth:
                 target, growth = other, rise
     if leaves:
         gain = growth + (sizes[own] - weight) * without[unit] - paid
@@ -133,26 +139,38 @@ def _best_change(costs, units, weights, kinds, members, boxes, sizes, cost, rest
             best, to = gain, target
     if not narrows:
         return to, partner
+    # who might take its place: no box costs less than without the one that joins it
+    count = 0
     for other in range(len(members)):
         theirs = members[other]
         mine = sizes[own] - weight + weights[other]
         if theirs == own or mine < least or kinds[other] != kinds[unit]:
             continue
         left = sizes[theirs] - weights[other]
-        spared = sizes[theirs] * cost[theirs] + paid
-        swap = left + weight >= least
-        give = free and left >= least and theirs != target
-        # no box costs less than without the one that joins it
-        rest = mine * without[unit]
-        hope = (left + weight) * without[other] - spared if swap else np.inf
-        hope_give = left * without[other] + growth - spared if give else np.inf
-        if rest + min(hope, hope_give) >= best:
-            continue
-        rest = mine * joined_cost(costs, rests, unit, units, other)
-        if rest + hope_give < best:
-            best, to, partner = rest + hope_give, target, other
-        if rest + hope < best:
-            hope = (left + weight) * joined_cost(costs, rests, other, units, unit) - spared
-            if rest + hope < best:
-                best, to, partner = rest + hope, theirs, other
+        hope = mine * without[unit] - paid - sizes[theirs] * cost[theirs]
+        swaps = left + weight >= least and hope + (left + weight) * without[other] < best
+        gives = free and left >= least and theirs != target and hope + left * without[other] + growth < best
+        if swaps or gives:
+            chosen[count] = other
+            count += 1
+    join_costs(costs, rests, unit, units, chosen[:count], found)
+    swaps_left = 0
+    for place in range(count):
+        other = chosen[place]
+        theirs = members[other]
+        left = sizes[theirs] - weights[other]
+        rest = (sizes[own] - weight + weights[other]) * found[place] - paid - sizes[theirs] * cost[theirs]
+        if free and left >= least and theirs != target and rest + left * without[other] + growth < best:
+            best, to, partner = rest + left * without[other] + growth, target, other
+        if left + weight >= least and rest + (left + weight) * without[other] < best:
+            chosen[swaps_left], found[swaps_left] = other, rest
+            swaps_left += 1
+    for place in range(swaps_left):
+        other = chosen[place]
+        theirs = members[other]
+        left = sizes[theirs] - weights[other] + weight
+        if found[place] + left * without[other] < best:
+            wider = joined_cost(costs, units, unit, rests, other)
+            if found[place] + left * wider < best:
+                best, to, partner = found[place] + left * wider, theirs, other
     return to, partner

@@ -7,11 +7,13 @@ import numpy as np
 
 from shoal.kernels.blocks import next_random, seeded
 from shoal.kernels.descent import SLACK, descend
-from shoal.kernels.recreate import cut_at_random, gather, regrow, renumber, split_large
+from shoal.kernels.recreate import gather, renumber, split_large
 from shoal.kernels.widths import boxes_at
 
 _MANY = 2000
 """Units of a block above which it is left as it is: every pair of units is looked at."""
+_NOISE = 1.0
+"""How far chance may change what is nearest, as a share."""
 _ROUNDS = 8
 """How often a descent looks at all units of a block, at most."""
 
@@ -60,13 +62,8 @@ def improve_blocks(
         safe[begin:end] = bold[begin:end] = now
         if cost <= worth * own_weights.sum() * next_random(state) / 4294967296.0 + SLACK:
             continue  # little is lost here
-        draw, other = next_random(state) % 10, np.empty(end - begin, np.int64)
-        if draw < 7:
-            found = gather(costs, own_units, own_weights, least, state, 1.0, other)
-        elif draw < 9:
-            found = regrow(costs, own_units, own_weights, least, state, other)
-        else:
-            found = cut_at_random(costs, own_units, own_weights, least, state, other)
+        other = np.empty(end - begin, np.int64)
+        found = gather(costs, own_units, own_weights, least, state, _NOISE, other)
         found = split_large(costs, own_units, own_weights, other, found, least)
         own_kinds[:] = -1
         if descend(costs, own_units, own_weights, own_kinds, other, found, least, _ROUNDS) <= cost + SLACK:

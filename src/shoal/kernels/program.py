@@ -108,7 +108,9 @@ def sort_as_snake(codes, columns, labels, starts, order):
     ends[0:groups] = count
     for key in range(len(columns)):
         own, column = labels[starts[key] : starts[key + 1]], columns[key]
-        size = own.max() + 1
+        size = 0
+        for label in own:
+            size = max(size, label + 1)
         tally = np.zeros(size + 1, np.int64)
         begin, made = 0, 0
         for group in range(groups):

@@ -1,4 +1,4 @@
-"""Recreate: new classes for the records of a block, in several ways, with some chance."""
+"""Recreate: new classes for the records of a block, with some chance."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import numpy as np
 
 from shoal.kernels.blocks import next_random
 from shoal.kernels.descent import SLACK
-from shoal.kernels.program import cut_sequence
-from shoal.kernels.widths import boxes_at, clear, join, joined_cost, new_boxes, own_cost
+from shoal.kernels.widths import boxes_at, clear, join, join_costs, new_boxes, own_cost
 
 
 @nb.njit(cache=True, nogil=True)
@@ -50,14 +49,15 @@ def gather(costs, units, weights, least, state, noise, members):
     boxes, sizes = boxes_at(units, first), np.zeros(count, np.int64)
     for unit in range(len(members)):
         sizes[members[unit]] += weights[unit]
-    shake, paid = np.empty(count), np.empty(count)
+    shake, paid, found, into = np.empty(count), np.empty(count), np.empty(count), np.arange(count)
     union = np.empty((count, count), np.float32)
     for one in range(count):
         shake[one] = 1.0 + noise * next_random(state) / 4294967296.0
         paid[one] = sizes[one] * own_cost(costs, boxes, one)
+        join_costs(costs, boxes, one, boxes, into[:one], found[:one])
         for two in range(one):
-            union[one, two] = union[two, one] = joined_cost(costs, boxes, one, boxes, two)
-    into, alive, left = np.arange(count), np.arange(count), count
+            union[one, two] = union[two, one] = found[two]
+    alive, left = np.arange(count), count
     nearest, score = np.full(count, -1, np.int64), np.full(count, np.inf)
     stale = np.ones(count, np.bool_)
     while True:
@@ -78,29 +78,36 @@ def gather(costs, units, weights, least, state, noise, members):
         sizes[small] += sizes[other]
         paid[small] = sizes[small] * own_cost(costs, boxes, small)
         into[other], stale[small] = small, True
-        kept = 0
+        left = _remove(alive, left, other)
+        join_costs(costs, boxes, small, boxes, alive[:left], found)
         for place in range(left):
             one = alive[place]
-            if one == other:
-                continue
-            alive[kept] = one
-            kept += 1
             if one == small:
                 continue
-            union[one, small] = union[small, one] = joined_cost(costs, boxes, one, boxes, small)
+            union[one, small] = union[small, one] = found[place]
             if nearest[one] == other or nearest[one] == small:
                 stale[one] = True
             elif sizes[one] < least and not stale[one]:
                 rated = _rated(union, sizes, paid, shake, least, one, small)
                 if rated < score[one]:
                     nearest[one], score[one] = small, rated
-        left = kept
     for unit in range(len(members)):
         own = members[unit]
         while into[own] != own:
             own = into[own]
         members[unit] = own
     return renumber(members)
+
+
+@nb.njit(cache=True, nogil=True)
+def _remove(listed, count, one):
+    """Take a number out of a list; return how many are left."""
+    kept = 0
+    for place in range(count):
+        if listed[place] != one:
+            listed[kept] = listed[place]
+            kept += 1
+    return kept
 
 
 @nb.njit(inline="always")
@@ -124,71 +131,6 @@ def _nearest(union, sizes, paid, shake, least, alive, one):
 
 
 @nb.njit(cache=True, nogil=True)
-def regrow(costs, units, weights, least, state, members):
-    """Grow classes one after the other from a random unit, always by the unit that widens them least."""
-    count = len(members)
-    left, classes = weights.sum(), 0
-    boxes, sizes = new_boxes(left // least, units), np.zeros(left // least, np.int64)
-    free, frees = np.arange(count), count
-    while left >= least:
-        chosen = next_random(state) % frees
-        clear(boxes, classes)
-        while True:
-            unit = free[chosen]
-            members[unit] = classes
-            sizes[classes] += weights[unit]
-            join(boxes, classes, units, unit)
-            frees -= 1
-            free[chosen] = free[frees]
-            if sizes[classes] >= least:
-                break
-            chosen = _cheapest(costs, boxes, classes, units, free[:frees])
-        left -= sizes[classes]
-        classes += 1
-    for place in range(frees):
-        unit = free[place]
-        best, chosen = np.inf, 0
-        for own in range(classes):
-            cost = (sizes[own] + weights[unit]) * joined_cost(costs, boxes, own, units, unit)
-            cost -= sizes[own] * own_cost(costs, boxes, own)
-            if cost < best:
-                best, chosen = cost, own
-        members[unit] = chosen
-        sizes[chosen] += weights[unit]
-        join(boxes, chosen, units, unit)
-    return classes
-
-
-@nb.njit(cache=True, nogil=True)
-def _cheapest(costs, boxes, own, units, free):
-    """Return the place of the unit that widens a box least; the first one of equals."""
-    best, chosen, lowest = np.inf, -1, -1
-    for place in range(len(free)):
-        cost = joined_cost(costs, boxes, own, units, free[place])
-        if cost < best or (cost == best and free[place] < lowest):
-            best, chosen, lowest = cost, place, free[place]
-    return chosen
-
-
-@nb.njit(cache=True, nogil=True)
-def cut_at_random(costs, units, weights, least, state, members):
-    """Sort by the slots in a random order and cut the sequence."""
-    count, slots = units.lows.shape
-    shuffled = np.arange(slots)
-    for place in range(slots - 1, 0, -1):
-        other = next_random(state) % (place + 1)
-        shuffled[place], shuffled[other] = shuffled[other], shuffled[place]
-    rank = np.arange(count)
-    for place in range(slots):
-        key = units.lows[:, shuffled[place]][rank]
-        if next_random(state) % 2:
-            key = ~key
-        rank = rank[np.argsort(key, kind="mergesort")]
-    cut_sequence(costs, units, weights, rank, least, members)
-    return renumber(members)
-
-
-@nb.njit(cache=True, nogil=True)
 def split_large(costs, units, weights, members, classes, least):
     """Split classes of twice the least size at the place that costs least, again and again; return the number."""
     own = 0
@@ -206,9 +148,9 @@ def split_large(costs, units, weights, members, classes, least):
         if chosen < 0:
             own += 1
             continue
-        rank = np.argsort(units.lows[:, chosen][inside], kind="mergesort")
+        rank = _ranked(units.lows[:, chosen], inside)
         for after in range(place, count):
-            members[inside[rank[after]]] = classes
+            members[rank[after]] = classes
         classes += 1
     return classes
 
@@ -225,18 +167,18 @@ def _best_cut(costs, units, weights, inside, records, least):
     chosen, cut = -1, -1
     left = np.empty(count)
     for slot in range(units.lows.shape[1]):
-        rank = np.argsort(units.lows[:, slot][inside], kind="mergesort")
+        rank = _ranked(units.lows[:, slot], inside)
         size = np.int64(0)
         clear(box, 0)
         for place in range(count):
-            unit = inside[rank[place]]
+            unit = rank[place]
             join(box, 0, units, unit)
             size += weights[unit]
             left[place] = size * own_cost(costs, box, 0) if size >= least else np.inf
         size = np.int64(0)
         clear(box, 0)
         for place in range(count - 1, 0, -1):
-            unit = inside[rank[place]]
+            unit = rank[place]
             join(box, 0, units, unit)
             size += weights[unit]
             if size >= least and left[place - 1] < np.inf:
@@ -244,3 +186,16 @@ def _best_cut(costs, units, weights, inside, records, least):
                 if total < best:
                     best, chosen, cut = total, slot, place
     return chosen, cut
+
+
+@nb.njit(cache=True, nogil=True)
+def _ranked(positions, inside):
+    """Return units in the order of their positions, equal ones as they are (there are few: by insertion)."""
+    rank = inside.copy()
+    for place in range(1, len(rank)):
+        unit, at = rank[place], place
+        while at > 0 and positions[rank[at - 1]] > positions[unit]:
+            rank[at] = rank[at - 1]
+            at -= 1
+        rank[at] = unit
+    return rank

@@ -4,8 +4,9 @@ A box is the least and the greatest position in each *slot*, which decide a labe
 sets the values themselves, as bits. Its cost is the weighted certainty penalty of one record. A column takes a slot, a
 column with boundaries another one.
 
-The functions that are called for every pair of boxes are compiled into their callers, call nothing themselves, and get
-all they need in two arrays: that makes them ten times as fast as functions that ask a column what it is.
+What is called for every pair of boxes calls nothing itself and finds all it needs in two arrays: that makes it ten
+times as fast as functions that ask a column what it is. Callers hand over many boxes at a time (:func:`join_costs`):
+then it is compiled once, not into each of them.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Boxes(NamedTuple):
     highs: npt.NDArray[np.int32]
     held: npt.NDArray[np.uint64]
     """``held[box, word]``: the values of sets, as bits."""
+
+
+_COSTS = nb.types.NamedTuple((nb.i8, nb.i8, nb.i8, nb.i8, nb.i8[::1], nb.f8[::1]), Costs)
+_BOXES = nb.types.NamedTuple((nb.i4[:, ::1], nb.i4[:, ::1], nb.u8[:, ::1]), Boxes)
 
 
 @nb.njit(inline="always")
@@ -111,7 +116,14 @@ def joined_cost(costs, boxes, one, others, two):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(nb.void(_COSTS, _BOXES, nb.i8, _BOXES, nb.i8[::1], nb.f8[::1]), cache=True, nogil=True)
+def join_costs(costs, boxes, one, others, chosen, found):
+    """Fill in the cost of the least box that holds one box and each of the chosen others."""
+    for place in range(len(chosen)):
+        found[place] = joined_cost(costs, boxes, one, others, chosen[place])
+
+
+@nb.njit(nb.f8(_COSTS, _BOXES, nb.i8), cache=True, nogil=True)
 def own_cost(costs, boxes, one):
     """Return the cost of a box."""
     return joined_cost(costs, boxes, one, boxes, one)

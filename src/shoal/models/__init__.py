@@ -5,12 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.catalog import lazy_family
-from shoal.models.base import Census, PrivacyModel
+from shoal.models.base import Census, PrivacyModel, Tally
 
 if TYPE_CHECKING:
+    from shoal.models.alpha_k_anonymity import AlphaKAnonymity
+    from shoal.models.beta_likeness import BetaLikeness
+    from shoal.models.delta_disclosure import DeltaDisclosure
     from shoal.models.distinct_l_diversity import DistinctLDiversity
+    from shoal.models.entropy_l_diversity import EntropyLDiversity
     from shoal.models.k_anonymity import KAnonymity
+    from shoal.models.p_sensitive import PSensitive
+    from shoal.models.recursive_l_diversity import RecursiveLDiversity
+    from shoal.models.t_closeness import TCloseness
 
-__all__ = ["Census", "DistinctLDiversity", "KAnonymity", "PrivacyModel"]
+__all__ = [
+    "AlphaKAnonymity",
+    "BetaLikeness",
+    "Census",
+    "DeltaDisclosure",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "PSensitive",
+    "PrivacyModel",
+    "RecursiveLDiversity",
+    "TCloseness",
+    "Tally",
+]
 
 __getattr__ = lazy_family("models")

@@ -3,25 +3,71 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.catalog import Entry
-from shoal.frequencies import Classes
+from shoal.frequencies import Background, Classes
 
 Ints = npt.NDArray[np.int64]
 Holds = npt.NDArray[np.bool_]
+Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy"]
+"""What a model looks at: the sizes of classes; how many sensitive values each has; how often each value occurs in
+each; how often it does in the whole table; the order of the values; a hierarchy over them."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What an audit counted of a sensitive column, or of several taken as one.
+
+    Attributes
+    ----------
+    classes, values, counts
+        How many persons (or records) of each class have each value, in order of the classes.
+    blank
+        For each class, its missing values that may be any value.
+    table, table_blank, table_persons
+        How many have each value in the whole table, how many a missing one that may be any, and how many there are.
+    lost
+        Whether the whole table leaves out records without a value, which are never published but as ``*``.
+    ranked
+        Whether values are numbered in their order, where they have one.
+    paths
+        ``paths[value]``: its labels from the value itself up to below the top, where there is a hierarchy.
+    """
+
+    classes: Ints
+    values: Ints
+    counts: Ints
+    blank: Ints
+    table: Mapping[int, int]
+    table_blank: int
+    table_persons: int
+    lost: bool = False
+    ranked: bool = False
+    paths: tuple[tuple[str, ...], ...] | None = None
+
+    @cached_property
+    def rows(self) -> list[tuple[dict[int, int], int]]:
+        """For each class how many have each value, and how many a missing one that may be any."""
+        ends = np.cumsum(np.bincount(self.classes, minlength=len(self.blank))).tolist()
+        pairs = list(zip(self.values.tolist(), self.counts.tolist(), strict=True))
+        starts = [0, *ends[:-1]]
+        held = [dict(pairs[begin:end]) for begin, end in zip(starts, ends, strict=True)]
+        return list(zip(held, self.blank.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Census:
     """What an audit counted in a published table: one entry per combination that occurs in it.
 
-    It is filled by another engine than the search uses, from the published table alone.
+    It is filled by another engine than the search uses, from the published table alone; what is said of the whole
+    table is counted in the original where that is given.
 
     Attributes
     ----------
@@ -29,10 +75,13 @@ class Census:
         Persons (or records) of each class.
     values
         Sensitive column → distinct values of each class.
+    tallies
+        The columns that a model looks at together → how often their values occur.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
+    tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
 
 
 class PrivacyModel(Entry):
@@ -41,13 +90,36 @@ class PrivacyModel(Entry):
     A model is written twice, on purpose: :meth:`holds` and :meth:`measure` for the search, over arrays of
     frequencies; :meth:`recount` for the audit, over what was counted in the published table. Tests compare
     them; the audit trusts only the second.
+
+    A model that looks *across* classes (``classwise`` is false) is shown whole tables: all classes of one, or of
+    several with :attr:`~shoal.frequencies.Classes.ends`. It answers which of the classes that are ``kept`` so far may
+    stay, so that those which stay comply together; it may take away, never bring back.
     """
 
     family: ClassVar[str] = "models"
-    monotone: ClassVar[bool] = True
-    """Whether a union of classes that comply complies too, so that a search may prune."""
+    classwise: ClassVar[bool] = True
+    """Whether a class complies or not whatever the other classes are."""
     absorbing: ClassVar[bool] = False
     """Whether a class that complies still does whatever joins it, so that generalizing never suppresses more."""
+    protects_from: ClassVar[str] = ""
+    """What nobody can do where the model holds, as a sentence for readers of a report."""
+    leaves_open: ClassVar[str] = ""
+    """What somebody still can, as a sentence."""
+
+    @classmethod
+    def notes(cls) -> dict[str, Any]:
+        """Return what the model protects from, and what not."""
+        return {"protects_from": cls.protects_from, "leaves_open": cls.leaves_open}
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What the model looks at."""
+        return ("counts",)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of classes that comply complies too, where every record is a person: a search may prune."""
+        return True
 
     @property
     def least_records(self) -> int:
@@ -55,8 +127,13 @@ class PrivacyModel(Entry):
         return 1
 
     @property
+    def least_values(self) -> int:
+        """A number of distinct sensitive values below which no class complies."""
+        return 1
+
+    @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns that the model looks at."""
+        """The sensitive columns that the model looks at; several are taken as one value."""
         return ()
 
     @property
@@ -65,11 +142,11 @@ class PrivacyModel(Entry):
         """The value that is asked for."""
 
     @abstractmethod
-    def holds(self, classes: Classes, sensitive: Mapping[str, int]) -> Holds:
-        """Return for each class whether it complies; ``sensitive`` gives the place of each column."""
+    def holds(self, classes: Classes, background: Background) -> Holds:
+        """Return for each class whether it complies; a class without records does not."""
 
     @abstractmethod
-    def measure(self, classes: Classes, sensitive: Mapping[str, int]) -> Any:
+    def measure(self, classes: Classes, background: Background) -> Any:
         """Return the value that a table of these classes attains; ``None`` without records."""
 
     @abstractmethod
@@ -83,3 +160,8 @@ class PrivacyModel(Entry):
     @abstractmethod
     def relaxed(self, attained: Any) -> PrivacyModel | None:
         """Return the model that asks for just what is attainable, or ``None`` where that is nothing."""
+
+    @property
+    def ladder(self) -> Sequence[Any]:
+        """Values that ask for less, the least first: what may be offered where the asked one cannot be had."""
+        return range(1, self.asked)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from shoal.frequencies import Classes
-from shoal.models.base import Census, Holds, Ints, PrivacyModel
+from shoal.frequencies import Background, Classes
+from shoal.models._sensitive import SensitiveModel
+from shoal.models.base import Census, Holds, Ints, Need
 
 
-class DistinctLDiversity(PrivacyModel):
+class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l distinct values of a sensitive column.
 
     Why it is safe: someone who finds a person's class still faces l possible values, so no value is certain
@@ -33,11 +33,18 @@ class DistinctLDiversity(PrivacyModel):
     """
 
     absorbing: ClassVar[bool] = True
+    protects_from: ClassVar[str] = "Reading a sensitive value off a class: at least l values are possible."
+    leaves_open: ClassVar[str] = (
+        "That one of the values is much more likely than the others, or that all mean the same."
+    )
 
-    on: str
-    """The sensitive column."""
     l: Annotated[int, Field(ge=2, strict=True)]  # noqa: E741 - the field's own letter
     """The least number of distinct values in a class."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Sizes, and how many values there are; of several columns together, how often each combination occurs."""
+        return ("counts", "distinct") if len(self.sensitive_columns) == 1 else ("counts", "values")
 
     @property
     def least_records(self) -> int:
@@ -45,30 +52,40 @@ class DistinctLDiversity(PrivacyModel):
         return self.l
 
     @property
-    def sensitive_columns(self) -> tuple[str, ...]:
-        """The one column that it looks at."""
-        return (self.on,)
+    def least_values(self) -> int:
+        """Every class holds l values."""
+        return self.l
 
     @property
     def asked(self) -> int:
         """The l that is asked for."""
         return self.l
 
-    def holds(self, classes: Classes, sensitive: Mapping[str, int]) -> Holds:
+    def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has l distinct values, and l persons."""
-        return self._values(classes, sensitive) >= self.l
+        return self._values(classes, background) >= self.l
 
-    def measure(self, classes: Classes, sensitive: Mapping[str, int]) -> int | None:
+    def measure(self, classes: Classes, background: Background) -> int | None:
         """Return the least number of distinct values of a class."""
-        return int(self._values(classes, sensitive).min()) if classes.count else None
+        return int(self._values(classes, background).min()) if classes.count else None
 
-    def _values(self, classes: Classes, sensitive: Mapping[str, int]) -> Ints:
+    def _values(self, classes: Classes, background: Background) -> Ints:
+        known = background.known(self.sensitive_columns)
+        if len(known) == 1:
+            values = classes.distinct(known[0].place)
+        else:
+            histogram = classes.histogram(known)
+            values = np.maximum(np.diff(histogram.starts), histogram.wild > 0)
         # one person with two records may hold two values, but hides behind nobody
-        return np.minimum(classes.distinct(sensitive[self.on]), classes.sizes)
+        return np.minimum(values, classes.sizes)
 
     def recount(self, census: Census) -> int | None:
         """Return the least number of distinct values in the census."""
-        pairs = zip(census.values[self.on].tolist(), census.sizes.tolist(), strict=True)
+        if len(self.sensitive_columns) == 1:
+            distinct = census.values[self.sensitive_columns[0]].tolist()
+        else:
+            distinct = [max(len(values), blank > 0) for values, blank in self.tally(census).rows]
+        pairs = zip(distinct, census.sizes.tolist(), strict=True)
         return min((min(values, persons) for values, persons in pairs), default=None)
 
     def meets(self, attained: int | None) -> bool:

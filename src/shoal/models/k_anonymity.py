@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from shoal.frequencies import Classes
+from shoal.frequencies import Background, Classes
 from shoal.models.base import Census, Holds, PrivacyModel
 
 
@@ -33,6 +32,8 @@ class KAnonymity(PrivacyModel):
     """
 
     absorbing: ClassVar[bool] = True
+    protects_from: ClassVar[str] = "Finding a person's record: at least k records look alike."
+    leaves_open: ClassVar[str] = "Reading a sensitive value that all records of a class share."
 
     k: Annotated[int, Field(ge=2, strict=True)]
     """The least number of records (or persons) that look alike."""
@@ -47,11 +48,11 @@ class KAnonymity(PrivacyModel):
         """The k that is asked for."""
         return self.k
 
-    def holds(self, classes: Classes, sensitive: Mapping[str, int]) -> Holds:
+    def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has k persons."""
         return classes.sizes >= self.k
 
-    def measure(self, classes: Classes, sensitive: Mapping[str, int]) -> int | None:
+    def measure(self, classes: Classes, background: Background) -> int | None:
         """Return the size of the smallest class."""
         return int(classes.sizes.min()) if classes.count else None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shoal.domains import STAR
-from shoal.frequencies import Classes, Frequencies
+from shoal.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
@@ -41,7 +41,7 @@ def publish(
     frequencies: Frequencies,
     columns: tuple[Column, ...],
     models: Sequence[PrivacyModel],
-    sensitive: Mapping[str, int],
+    background: Background,
     *,
     star: bool = True,
 ) -> Publication:
@@ -54,11 +54,15 @@ def publish(
     draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
     singled_out = bool((draft.members < 0).any())
     merged, starred = _merge(_with_starred_class(draft, frequencies))
-    classes = Classes(merged.count, merged.members, merged.cells, merged.weights, frequencies)
+    classes = _classes(merged, frequencies)
     if starred >= 0 and (singled_out or merged.count > 1):
         only = replace(classes, count=1, members=np.where(merged.members == starred, 0, -1).astype(np.int64))
         nothing_left = bool((draft.members < 0).all())  # a table of stars is no release
-        if not star or nothing_left or not all(bool(model.holds(only, sensitive)[0]) for model in models):
+        fits = all(
+            bool(model.holds(only, background)[0] if model.classwise else model.holds(classes, background).all())
+            for model in models
+        )
+        if not star or nothing_left or not fits:
             return _without(merged, starred, frequencies)
     return Publication(classes, merged.columns, starred, 0)
 
@@ -126,8 +130,15 @@ def _without(draft: Draft, starred: int, frequencies: Frequencies) -> Publicatio
     members = np.where(members == starred, -1, members - (members > starred)).astype(np.int64)
     others = np.arange(draft.count) != starred
     columns = tuple(shown.take(others) for shown in draft.columns)
-    classes = Classes(draft.count - 1, members, draft.cells, draft.weights, frequencies)
-    return Publication(classes, columns, -1, dropped)
+    left = replace(draft, count=draft.count - 1, members=members, columns=columns)
+    return Publication(_classes(left, frequencies), columns, -1, dropped)
+
+
+def _classes(draft: Draft, frequencies: Frequencies) -> Classes:
+    def shown() -> Ints:
+        return np.stack([column.ids for column in draft.columns], axis=1)
+
+    return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown)
 
 
 def pieces_of(publication: Publication) -> tuple[Ints, Ints, Ints]:

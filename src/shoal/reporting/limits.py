@@ -43,6 +43,9 @@ def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
             "The policy names no sensitive column, so nothing is promised about what the records of a class have in "
             "common. k-anonymity alone does not protect against that.",
         )
+    for model in {model.key(): model for model in policy.models if model.sensitive_columns}.values():
+        if model.leaves_open:
+            yield f"What {model.key()} leaves open", model.leaves_open
     if policy.subject is None:
         yield (
             "Several records of one person",

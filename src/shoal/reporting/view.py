@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,8 @@ def _promise(entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
         attained = "not counted"
     elif entry.attained is None:
         attained = "nothing to count"
+    elif entry.attained == math.inf:
+        attained = "unlimited"
     return {
         "name": model.key(),
         "on": listed(model.sensitive_columns),

@@ -30,11 +30,13 @@ def number(value: Any) -> str:
 
     Examples
     --------
-    >>> number(930362.0), number(0.10526), number(None), number(10)
-    ('930,362', '0.1053', '–', '10')
+    >>> number(930362.0), number(0.10526), number(None), number((0.5, 10))
+    ('930,362', '0.1053', '–', '0.5000, 10')
     """
     if value is None:
         return NOTHING
+    if isinstance(value, tuple):
+        return ", ".join(map(number, value))
     if isinstance(value, bool) or not isinstance(value, Real):
         return str(value)
     if isinstance(value, Integral):

@@ -10,8 +10,9 @@ import polars as pl
 from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
 from shoal.hierarchies.base import Hierarchy
+from shoal.models.base import PrivacyModel
 from shoal.policy import Policy, QuasiIdentifier
-from shoal.tables.columns import column_domain, domain_of, plain
+from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
 from shoal.tables.source import open_table
 
 
@@ -49,6 +50,11 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
             for fault in _near_unique(column, where):
                 yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
+            if role.hierarchy is not None and column.null_count() < len(column):
+                yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
+    for number, model in enumerate(policy.models):
+        if all(name in frame.columns for name in model.sensitive_columns):
+            yield from _model(frame, model, policy, f"models[{number}]")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -121,6 +127,36 @@ def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 f"ask for at most {persons}",
                 "infeasible",
             )
+
+
+def _model(frame: pl.DataFrame, model: PrivacyModel, policy: Policy, where: str) -> Iterator[Fault]:
+    """What a model asks of its sensitive columns that they do not have."""
+    try:
+        columns = {name: plain(frame[name]) for name in model.sensitive_columns}
+    except TableError:  # told already
+        return
+    wild = [name for name in columns if policy.sensitive[name].missing in ("wildcard", "suppress")]
+    table = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns.values())])
+    present = table.drop_nulls([str(place) for place, name in enumerate(columns) if name in wild]) if wild else table
+    values = present.unique().height if columns and frame.height else 0
+    if columns and frame.height and model.least_values > max(values, 1):
+        yield Fault(
+            "more sensitive values than there are",
+            where,
+            f"{model.key()} needs {model.least_values} of {values}",
+            kind="infeasible",
+        )
+    for name, column in columns.items():
+        role, domain = policy.sensitive[name], domain_of(column)
+        if "hierarchy" in model.needs and (role.hierarchy is None or not role.hierarchy.nested):
+            hint = f"give one under sensitive.{name}: {{hierarchy: tree, file: …}}"
+            yield Fault(f"{name} has no hierarchy that nests", f"{where}.distance", hint=hint)
+        if "order" in model.needs and ordered_texts(domain, role) is None and len(domain):
+            hint = f"say it under sensitive.{name}: {{hierarchy: ordering, order: […]}}"
+            yield Fault(f"the values of {name} have no order", f"{where}.distance", f"{domain.kind} values", hint)
+        elif "order" in model.needs and column.null_count() and role.missing not in ("wildcard", "suppress"):
+            hint = f"say sensitive.{name}: {{missing: wildcard}}, or suppress"
+            yield Fault("a missing value has no place in an order", f"{where}.distance", name, hint)
 
 
 def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:

@@ -11,7 +11,8 @@ import polars as pl
 
 from shoal.domains import Domain, Kind
 from shoal.errors import TableError
-from shoal.policy import Policy
+from shoal.hierarchies.ordering import Ordering
+from shoal.policy import Policy, Sensitive
 
 Ints = npt.NDArray[np.int64]
 
@@ -107,6 +108,17 @@ def codes_of(column: pl.Series, domain: Domain) -> Ints:
     codes = np.searchsorted(domain.values, filled.to_numpy()).astype(np.int64)
     codes[missing] = len(domain)
     return codes
+
+
+def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
+    """Return the values of a sensitive column in their order, or ``None`` where they have none.
+
+    The order is that of numbers and dates, or the one that the hierarchy ``ordering`` declares.
+    """
+    declared = role.hierarchy.order if isinstance(role.hierarchy, Ordering) else ()
+    if declared:
+        return [text for text in declared if text in set(domain.texts)]
+    return list(domain.texts) if domain.ordered else None
 
 
 def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.algorithms.base import Problem, Progress, silent
+from shoal.domains import Domain
 from shoal.errors import Infeasible
-from shoal.frequencies import Frequencies
+from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
-from shoal.policy import Policy, QuasiIdentifier
+from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
-from shoal.tables.columns import codes_of, column_domain, domain_of, plain
+from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -34,10 +36,15 @@ class Encoded:
     columns: tuple[Column, ...]
     frequencies: Frequencies
     cell_of_record: Ints
-    sensitive: dict[str, int]
+    known: dict[str, Known]
     barred_tuples: int
     barred_cells: int
     barred: int
+
+    @cached_property
+    def background(self) -> Background:
+        """What models know of the table as a whole."""
+        return Background(self.frequencies, self.known)
 
     @property
     def searchable(self) -> Frequencies:
@@ -66,7 +73,7 @@ class Encoded:
             self.searchable,
             self.columns,
             policy.models,
-            self.sensitive,
+            self.background,
             policy.loss,
             allowed,
             policy.seed,
@@ -85,8 +92,8 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         codes.append(numbers)
         if spec.missing == "suppress":
             barred |= plain(frame[name]).is_null().to_numpy()
-    sensitive = []
-    for name, role in policy.sensitive.items():
+    sensitive, known = [], {}
+    for place, (name, role) in enumerate(policy.sensitive.items()):
         values = plain(frame[name])
         held = codes_of(values, domain := domain_of(values))
         if role.missing == "wildcard":
@@ -94,12 +101,28 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         if role.missing == "suppress":
             barred |= values.is_null().to_numpy()
         sensitive.append(held)
+        known[name] = _known(place, domain, held, role)
     subjects = None
     if policy.subject is not None:
         people = plain(frame[policy.subject])
         subjects = codes_of(people, domain_of(people))
-    places = {name: place for place, name in enumerate(policy.sensitive)}
-    return _counted(tuple(columns), codes, sensitive, places, subjects, barred)
+    return _counted(tuple(columns), codes, sensitive, known, subjects, barred)
+
+
+def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:
+    """Return what models know of a sensitive column: its values, their order, their hierarchy."""
+    blank = role.missing in ("own-value", "error") and bool((held == len(domain)).any())
+    order = ordered_texts(domain, role)
+    ranks = None
+    if order is not None and not blank:  # a missing value has no place in an order
+        rank_of = {text: rank for rank, text in enumerate(order)}
+        ranks = np.array([rank_of[text] for text in domain.texts], np.int64)
+    levels = None
+    if role.hierarchy is not None:
+        counts = np.bincount(held[held >= 0], minlength=len(domain))[: len(domain)].astype(np.int64)
+        built = role.hierarchy.build(replace(domain, counts=counts), missing="own-value" if blank else None)
+        levels = built.codes[:-1, np.append(built.position, len(domain))[: len(domain) + blank]]
+    return Known(place, len(domain) + blank, ranks, levels)
 
 
 def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Codes]:
@@ -134,7 +157,7 @@ def _counted(
     columns: tuple[Column, ...],
     codes: list[Codes],
     sensitive: list[Ints],
-    places: dict[str, int],
+    known: dict[str, Known],
     subjects: Ints | None,
     barred: Bools,
 ) -> Encoded:
@@ -158,7 +181,7 @@ def _counted(
         columns,
         frequencies,
         cell_of_record,
-        places,
+        known,
         int(barred[tuple_rows].sum()),
         int(barred[cell_rows].sum()),
         int(barred.sum()),

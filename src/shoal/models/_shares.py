@@ -1,0 +1,65 @@
+"""How much more, and less, likely a value is in each class than in the whole table, as whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.frequencies import Background, Histogram
+from shoal.models._exact import Numbers, roomy
+from shoal.models.base import Ints
+
+
+@dataclass(frozen=True)
+class Rises:
+    """For each class and value: its share in the class by its share in the table, at most.
+
+    Wild records of a class are thought to have the value, each value in turn; so a value that no record of the class
+    is known to have counts too, the rarest of the table being the worst. They have it in the table as well, which
+    they are part of, unless the table leaves records without a value out.
+
+    Attributes
+    ----------
+    classes
+        The class of each entry.
+    above, below
+        The ratio of the shares.
+    held, everyone
+        The share in the table.
+    """
+
+    classes: Ints
+    above: Numbers
+    below: Numbers
+    held: Ints
+    everyone: int
+
+    @classmethod
+    def of(cls, own: Histogram, background: Background, names: tuple[str, ...]) -> Rises:
+        """Compare the classes with the table."""
+        table = background.table(names)
+        everyone = int(table.persons[0])
+        kind = roomy(everyone, everyone)
+        wild = np.flatnonzero(own.wild)
+        rarest = int(table.counts.min(initial=everyone))
+        classes = np.append(own.classes, wild)
+        joined = own.wild[classes]
+        counts = np.minimum(np.append(own.counts, np.zeros(len(wild), np.int64)) + joined, own.persons[classes])
+        in_table = np.append(background.counts(names, own.values), np.full(len(wild), rarest))
+        held = np.minimum(in_table if background.has_lost(names) else in_table + joined, everyone)
+        below = held.astype(kind) * own.persons[classes]
+        return cls(classes, counts.astype(kind) * everyone, below, held, everyone)
+
+
+def falls(own: Histogram, background: Background, names: tuple[str, ...]) -> tuple[Numbers, Numbers]:
+    """Return for each entry its share in the class by its share in the table, at least.
+
+    Wild records of the class are thought not to have the value, those of the rest of the table to have it.
+    """
+    table = background.table(names)
+    everyone = int(table.persons[0])
+    kind = roomy(everyone, everyone)
+    elsewhere = np.maximum(int(table.wild[0]) - own.wild, 0)[own.classes]
+    held = np.minimum(background.counts(names, own.values) + elsewhere, everyone)
+    return own.counts.astype(kind) * everyone, held.astype(kind) * own.persons[own.classes]

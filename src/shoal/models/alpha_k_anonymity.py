@@ -1,0 +1,111 @@
+"""(α, k)-anonymity: k records look alike, and no sensitive value has more than a share α of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from shoal.frequencies import Background, Classes
+from shoal.models._exact import compared, decimal, greatest
+from shoal.models._sensitive import SensitiveModel
+from shoal.models._told import at_least, brief, rungs
+from shoal.models.base import Census, Holds, Ints
+
+Attained = tuple[float, int]
+"""The greatest share, and k."""
+
+
+class AlphaKAnonymity(SensitiveModel):
+    """Every class has at least k records, and no sensitive value more than a share α of them.
+
+    Why it is safe: someone who finds a person's class cannot say with a chance of more than α which value is theirs,
+    and a link to one record is right with a chance of at most 1/k. This is the general model of the paper, which
+    protects every value. A missing value that may be any (``wildcard``) counts as the most frequent one. Where persons
+    are counted, the share is that of the persons who have the value. Attained is told as the greatest share and k.
+
+    Cost: one pass over the cells. A union of classes that comply complies: its shares are between theirs.
+
+    References
+    ----------
+    Wong, R. C.-W., Li, J., Fu, A. W.-C. and Wang, K. (2006). (α, k)-anonymity: an enhanced k-anonymity model for
+    privacy preserving data publishing. KDD.
+
+    Examples
+    --------
+    >>> AlphaKAnonymity(on="illness", alpha=0.5, k=2).meets((0.5, 2))
+    True
+    """
+
+    protects_from: ClassVar[str] = "Naming a person's sensitive value with a chance of more than α."
+    leaves_open: ClassVar[str] = (
+        "That a rare value is much more likely in a class than in the table, or that all mean much the same."
+    )
+
+    alpha: Annotated[float, Field(gt=0.0, le=1.0, allow_inf_nan=False)]
+    """The greatest share of one value in a class."""
+    k: Annotated[int, Field(ge=2, strict=True)]
+    """The least number of records (or persons) that look alike."""
+
+    @property
+    def least_records(self) -> int:
+        """A class needs k records, and so many that one of them is no more than the share α."""
+        return max(self.k, -(-1 // decimal(self.alpha)))
+
+    @property
+    def least_values(self) -> int:
+        """Fewer values than 1/α cannot all have a share of at most α."""
+        return -(-1 // decimal(self.alpha))
+
+    @property
+    def asked(self) -> Attained:
+        """The share and the k that are asked for."""
+        return self.alpha, self.k
+
+    def holds(self, classes: Classes, background: Background) -> Holds:
+        """Return for each class whether it has k persons, and no value too large a share."""
+        large: Holds = classes.sizes >= self.k
+        held = self._most(classes, background)
+        large[large] = compared(held[large], classes.sizes[large], decimal(self.alpha)) <= 0
+        return large
+
+    def measure(self, classes: Classes, background: Background) -> Attained | None:
+        """Return the greatest share of a value in a class, and the size of the smallest class."""
+        if not classes.count:
+            return None
+        share = greatest(self._most(classes, background), classes.sizes)
+        return at_least(min(share, Fraction(1))), int(classes.sizes.min())
+
+    def _most(self, classes: Classes, background: Background) -> Ints:
+        histogram = self.histogram(classes, background)
+        return histogram.most(histogram.counts) + histogram.wild
+
+    def recount(self, census: Census) -> Attained | None:
+        """Find the greatest share again, class by class."""
+        sizes = census.sizes.tolist()
+        worst = Fraction(0)
+        for (values, blank), size in zip(self.tally(census).rows, sizes, strict=True):
+            most = max(values.values(), default=0) + blank
+            if most * worst.denominator > worst.numerator * size:
+                worst = Fraction(min(most, size), size)
+        return (at_least(worst), min(sizes)) if sizes else None
+
+    def meets(self, attained: Attained | None) -> bool:
+        """Compare both; the share as the decimal that is written."""
+        return attained is None or (attained[0] <= self.alpha and attained[1] >= self.k)
+
+    def relaxed(self, attained: Attained | None) -> AlphaKAnonymity | None:
+        """Return the same model with the attainable share and k."""
+        if attained is None or attained[0] >= 1.0 or attained[1] < 2:
+            return None
+        return AlphaKAnonymity(on=self.on, alpha=brief(attained[0], up=True), k=attained[1])
+
+    @property
+    def ladder(self) -> Sequence[Attained]:
+        """Fewer records first, then larger shares."""
+        return [
+            *((self.alpha, k) for k in range(2, self.k)),
+            *((share, self.k) for share in rungs(self.alpha, 1.0)[1:]),
+        ]

@@ -1,0 +1,145 @@
+"""δ-disclosure privacy: no sensitive value is much more, or much less, likely in a class than in the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import inf, log
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import AfterValidator, Field
+
+from shoal.frequencies import Background, Classes, Histogram
+from shoal.models._exact import CLEAR
+from shoal.models._sensitive import SensitiveModel
+from shoal.models._shares import Rises, falls
+from shoal.models._told import brief, logarithm, short, written
+from shoal.models.base import Census, Holds, Need
+
+_NEAR = 1e-9
+"""Logarithms of an audit that differ by less are compared to fifty digits."""
+_Moves = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], Callable[[int], Fraction]]
+"""The class of each entry, the logarithm of how much more or less likely it is, and that ratio exactly."""
+
+
+class DeltaDisclosure(SensitiveModel):
+    """No sensitive value is more, or less, likely in a class than in the whole table by a factor of exp(δ).
+
+    With a share p in the class and q in the table, \\|log(p / q)\\| is below δ for every value of the table, in natural
+    logarithms; so every class holds every value.
+
+    Why it is safe: whatever value someone has in mind, finding a person's class neither makes it much more likely nor
+    rules it out. A missing value that may be any (``wildcard``) counts as each value, and as none. Where persons are
+    counted, shares are those of the persons who have the value. The whole table are all records of the original,
+    those too that are suppressed. Logarithms of fractions are no decimals, so no class is at the edge; attained is
+    told to twelve digits, rounded up.
+
+    Cost: one pass over the cells. A union of classes that comply complies: its shares are between theirs.
+
+    References
+    ----------
+    Brickell, J. and Shmatikov, V. (2008). The cost of privacy: destruction of data-mining utility in anonymized data
+    publishing. KDD.
+
+    Examples
+    --------
+    >>> DeltaDisclosure(on="illness", delta=1).meets(0.7), DeltaDisclosure(on="illness", delta=1).meets(1.1)
+    (True, False)
+    """
+
+    protects_from: ClassVar[str] = (
+        "Learning that any value is much more, or much less, likely for a person than for everyone."
+    )
+    leaves_open: ClassVar[str] = "What the distribution of the whole table says of everyone in it."
+
+    delta: Annotated[float, Field(gt=0.0, allow_inf_nan=False), AfterValidator(written)]
+    """How far the logarithm of a likelihood may move."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Values of classes and table."""
+        return ("counts", "values", "table")
+
+    @property
+    def asked(self) -> float:
+        """The δ that is asked for."""
+        return self.delta
+
+    def holds(self, classes: Classes, background: Background) -> Holds:
+        """Return for each class whether it has every value, about as often as the table."""
+        owners, moves, exactly = self._moves(classes, background)
+        broken = moves > self.delta
+        for place in np.flatnonzero(np.abs(moves - self.delta) <= CLEAR).tolist():
+            broken[place] = logarithm(exactly(place)) > Decimal(repr(self.delta))
+        result = self._complete(self.histogram(classes, background), background)
+        result[owners[broken]] = False
+        return result
+
+    def measure(self, classes: Classes, background: Background) -> float | None:
+        """Return how far the logarithm of a likelihood moves at most; infinite where a class lacks a value."""
+        if not classes.count:
+            return None
+        if not self._complete(self.histogram(classes, background), background).all():
+            return inf
+        _, moves, exactly = self._moves(classes, background)
+        near = np.flatnonzero(moves >= moves.max() - CLEAR).tolist()
+        ratios = {max(exactly(place), Fraction(1)) for place in near}
+        return short(max(logarithm(ratio) for ratio in ratios), up=True)
+
+    def _complete(self, own: Histogram, background: Background) -> Holds:
+        result: Holds = np.diff(own.starts) == len(background.table(self.sensitive_columns).values)
+        return result & (own.persons > 0)
+
+    def _moves(self, classes: Classes, background: Background) -> _Moves:
+        own, names = self.histogram(classes, background), self.sensitive_columns
+        rises = Rises.of(own, background, names)
+        above, below = falls(own, background, names)
+        numerators, denominators = np.append(rises.above, below), np.append(rises.below, above)
+        moves = np.log(numerators.astype(np.float64) / denominators.astype(np.float64))
+
+        def exactly(place: int) -> Fraction:
+            return Fraction(int(numerators[place]), int(denominators[place]))
+
+        return np.append(rises.classes, own.classes), moves, exactly
+
+    def recount(self, census: Census) -> float | None:
+        """Look at every value of the table in every class again."""
+        tally, everyone = self.tally(census), self.tally(census).table_persons
+        ratios: set[Fraction] = set()
+        worst = 0.0
+        for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
+            for value, held in tally.table.items():
+                mine = values.get(value, 0)
+                if not mine:
+                    return inf
+                more = held if tally.lost else held + blank
+                less = held + max(tally.table_blank - blank, 0)
+                rise = Fraction(min(mine + blank, size) * everyone, min(more, everyone) * size)
+                fall = Fraction(min(less, everyone) * size, mine * everyone)
+                for ratio in (max(rise, Fraction(1)), max(fall, Fraction(1))):
+                    moved = log(ratio)
+                    if moved >= worst - _NEAR:
+                        worst = max(worst, moved)
+                        ratios.add(ratio)
+            if values.keys() - tally.table.keys():
+                return inf  # a value that the table does not have
+        furthest = [ratio for ratio in ratios if log(ratio) >= worst - _NEAR]
+        return short(max(logarithm(ratio) for ratio in furthest), up=True) if furthest else None
+
+    def meets(self, attained: float | None) -> bool:
+        """Compare the decimals that are written."""
+        return attained is None or attained <= self.delta
+
+    def relaxed(self, attained: float | None) -> DeltaDisclosure | None:
+        """Return the same model with the attainable δ."""
+        if attained is None or attained == inf:
+            return None
+        return DeltaDisclosure(on=self.on, delta=max(brief(attained, up=True), 0.001))
+
+    @property
+    def ladder(self) -> Sequence[float]:
+        """Up to about a hundred times what is asked."""
+        return [brief(self.delta * 1.26**step, up=True) for step in range(20, 0, -1)]

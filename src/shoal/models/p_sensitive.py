@@ -1,0 +1,106 @@
+"""p-sensitive k-anonymity: k records look alike, and they hold p distinct sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from shoal.frequencies import Background, Classes
+from shoal.models._sensitive import SensitiveModel
+from shoal.models.base import Census, Holds, Ints
+
+Attained = tuple[int, int]
+"""p and k."""
+
+
+class PSensitive(SensitiveModel):
+    """Every class has at least k records, and p distinct values of a sensitive column.
+
+    Why it is safe: as k-anonymity, a person is one of k; and someone who finds the class still faces p values. A
+    missing value that may be any (``wildcard``) adds none. Where persons are counted, a class has k persons, and p
+    of them at least. Attained is told as p and k.
+
+    Cost: one pass over the cells.
+
+    References
+    ----------
+    Truta, T. M. and Vinay, B. (2006). Privacy protection: p-sensitive k-anonymity property. ICDE Workshops.
+
+    Examples
+    --------
+    >>> PSensitive(on="illness", p=2, k=3).meets((2, 3)), PSensitive(on="illness", p=2, k=3).meets((1, 5))
+    (True, False)
+    """
+
+    absorbing: ClassVar[bool] = True
+    protects_from: ClassVar[str] = "Finding a person's record among fewer than k, or one value among fewer than p."
+    leaves_open: ClassVar[str] = (
+        "That one of the values is much more likely than the others, or that all mean the same."
+    )
+
+    p: Annotated[int, Field(ge=2, strict=True)]
+    """The least number of distinct values in a class."""
+    k: Annotated[int, Field(ge=2, strict=True)]
+    """The least number of records (or persons) that look alike; p records at least hold p values."""
+
+    @model_validator(mode="after")
+    def _p_of_k(self) -> PSensitive:
+        if self.p > self.k:
+            raise ValueError("p values need p records: p must be at most k")
+        return self
+
+    @property
+    def least_records(self) -> int:
+        """A class of fewer records cannot comply."""
+        return self.k
+
+    @property
+    def least_values(self) -> int:
+        """Every class holds p values."""
+        return self.p
+
+    @property
+    def asked(self) -> Attained:
+        """The p and the k that are asked for."""
+        return self.p, self.k
+
+    def holds(self, classes: Classes, background: Background) -> Holds:
+        """Return for each class whether it has p values and k persons."""
+        return (self._values(classes, background) >= self.p) & (classes.sizes >= self.k)
+
+    def measure(self, classes: Classes, background: Background) -> Attained | None:
+        """Return the least number of values of a class, and the least number of persons."""
+        if not classes.count:
+            return None
+        return int(self._values(classes, background).min()), int(classes.sizes.min())
+
+    def _values(self, classes: Classes, background: Background) -> Ints:
+        histogram = self.histogram(classes, background)
+        values: Ints = np.maximum(np.diff(histogram.starts), histogram.wild > 0)
+        return np.minimum(values, classes.sizes)
+
+    def recount(self, census: Census) -> Attained | None:
+        """Count values and persons again."""
+        sizes = census.sizes.tolist()
+        rows = zip(self.tally(census).rows, sizes, strict=True)
+        distinct = [min(max(len(values), blank > 0), size) for (values, blank), size in rows]
+        return (min(distinct), min(sizes)) if sizes else None
+
+    def meets(self, attained: Attained | None) -> bool:
+        """Compare both as integers."""
+        return attained is None or (attained[0] >= self.p and attained[1] >= self.k)
+
+    def relaxed(self, attained: Attained | None) -> PSensitive | None:
+        """Return the same model with the attainable p and k."""
+        if attained is None or min(attained) < 2:
+            return None
+        return PSensitive(on=self.on, p=min(attained), k=attained[1])
+
+    @property
+    def ladder(self) -> Sequence[Attained]:
+        """Fewer values first, then fewer records too."""
+        fewer = [(p, k) for k in range(1, self.k) for p in [min(self.p, k)]]
+        return [*fewer, *((p, self.k) for p in range(2, self.p))]
