@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.widths import copy_box, join, joined_cost, own_cost
+from shoal.kernels.widths import copy_box, join, joined_cost
 
 
 class Paid(NamedTuple):
@@ -32,7 +32,7 @@ def extend(costs, boxes, a, tuples, one, records):
         copy_box(boxes, a, tuples, one)
     else:
         join(boxes, a, tuples, one)
-    boxes.costs[a] = own_cost(costs, boxes, a)
+    boxes.costs[a] = joined_cost(costs, boxes, a, boxes, a)
     boxes.records[a] += records
 
 
@@ -48,7 +48,7 @@ def enclose(costs, tuples, records, classes, boxes):
 def merge(costs, boxes, a, b):
     """Let box ``a`` absorb box ``b``."""
     join(boxes, a, boxes, b)
-    boxes.costs[a] = own_cost(costs, boxes, a)
+    boxes.costs[a] = joined_cost(costs, boxes, a, boxes, a)
     boxes.records[a] += boxes.records[b]
     boxes.records[b] = 0
 
