@@ -26,7 +26,8 @@ from shoal.hierarchies.tree import Tree
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.reporting.html import write_page
-from shoal.reporting.trees import draw, page
+from shoal.reporting.tree_page import page
+from shoal.reporting.trees import draw
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.columns import column_domain

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 
 import shoal
 from shoal.algorithms.bottom_up import Generalizations
@@ -15,31 +16,11 @@ from shoal.errors import Infeasible
 from shoal.policy import Policy
 from shoal.tables.encode import encode
 
-NODES = {"*": {"Secondary": ["9th", "10th"], "University": ["BSc", "MSc"]}}
-COUNTS = [  # education, sex, good, bad
-    ("9th", "M", 0, 2),
-    ("9th", "F", 0, 2),
-    ("10th", "M", 0, 2),
-    ("BSc", "M", 2, 1),
-    ("BSc", "F", 2, 0),
-    ("MSc", "F", 3, 0),
-]
-TABLE = pl.DataFrame(
-    [(e, s, c) for e, s, good, bad in COUNTS for c in ["good"] * good + ["bad"] * bad],
-    schema=["education", "sex", "credit"],
-    orient="row",
-)
 ROOT, SECONDARY, UNIVERSITY, SEX = "education 10th..MSc", "education 10th..9th", "education BSc..MSc", "sex F..M"
 
 
 def policy(k: int = 3, class_column: str | None = None, **changes: Any) -> Policy:
-    base: dict[str, Any] = {
-        "quasi_identifiers": {"education": {"hierarchy": "tree", "nodes": NODES}, "sex": "suppress"},
-        "sensitive": ["credit"],
-        "models": [{"name": "k-anonymity", "k": k}],
-        "algorithm": {"name": "bottom-up", "class_column": class_column},
-    }
-    return Policy(**{**base, **changes})
+    return credit_policy("bottom-up", k, class_column, **changes)
 
 
 def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
@@ -51,9 +32,7 @@ def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
         for moves in cut.moves():
             tree = cut.trees[moves.place]
             for node, score in zip(moves.nodes.tolist(), cut._scores(moves)[1].tolist(), strict=True):
-                first, last = tree.codes[tree.low[node]], tree.codes[tree.high[node]]
-                names = tree.column.levels.domain.texts
-                scores[f"{tree.column.name} {names[first]}..{names[last]}"] = score
+                scores[run_of(tree, node)] = score
         steps.append(scores)
         assert cut.generalize()
     return steps

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms._cuts import Cut, Impurity, Tree
+from shoal.algorithms._cuts import Cut
+from shoal.algorithms._impurity import Impurity
+from shoal.algorithms._trees import Tree
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bottom_up import Generalizations
 from shoal.algorithms.top_down_specialization import Specializations

@@ -218,7 +218,7 @@ def test_neither_threads_nor_order_nor_room_change_anything(case: tuple[pl.DataF
     random.shuffle(order)
     alone = fields(space.look(nodes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lattice.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+        patch.setattr(_lattice, "cores", lambda: 3)
         patch.setattr(_lattice, "_WORTH_THREADS", 0)
         patch.setattr(_walk, "_ROWS", 1)
         together = fields(space.look(nodes[order]))

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal import testing
 from shoal.algorithms import Problem, SimilarityClustering
-from shoal.algorithms.similarity_clustering import Contingency, apart, evenly, range_distances, smallest
+from shoal.algorithms._similarity import Contingency, range_distances
+from shoal.algorithms.similarity_clustering import apart, evenly, smallest
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy import Policy

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import shoal
-from shoal.algorithms._space import Space
 from shoal.algorithms.base import Problem
 from shoal.algorithms.spanning_tree import SpanningTree, _blocks, _joined, minimum_spanning_forest
 from shoal.decision import decide
 from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies import Classes
-from shoal.kernels import plain
+from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
+from shoal.kernels.plain.spanning import distance_matrix
 from shoal.policy import Policy
 from shoal.tables.encode import encode
 
@@ -58,17 +58,16 @@ def policy(algorithm: SpanningTree, k: int = 2, l: int = 0, **more: Any) -> Poli
 
 
 def plain_columns(problem: Problem) -> list[dict[str, Any]]:
-    space = Space.of(problem.columns)
     return [
         {
-            "form": int(space.forms[j]),
+            "form": RANGES if column.form == "ranges" else LABELS,
             "joins": np.append(column.levels.joins, 0),
-            "points": space.points[space.offsets[j] : space.offsets[j + 1]],
-            "limits": space.limits[space.offsets[j] : space.offsets[j + 1]],
+            "points": column.points,
+            "limits": np.full(column.levels.size, UNLIMITED) if column.limits is None else column.limits,
             "weight": column.weight,
-            "height": int(space.heights[j]),
+            "height": max(column.levels.joins[: max(len(column.levels.domain) - 1, 0)], default=1),
         }
-        for j, column in enumerate(problem.columns)
+        for column in problem.columns
     ]
 
 
@@ -77,9 +76,9 @@ def plain_columns(problem: Problem) -> list[dict[str, Any]]:
 def test_no_spanning_tree_is_shorter(rows: list[tuple[Any, ...]], publish: str) -> None:
     asked = policy(SpanningTree(), publish=publish)
     problem = encode(table_of(rows), asked).problem(asked)
-    forest = minimum_spanning_forest(problem, Space.of(problem.columns), 40_000)
+    forest = minimum_spanning_forest(problem, 40_000)
     assert forest.trees == 1
-    matrix = plain.distance_matrix(problem.frequencies.tuples, plain_columns(problem))
+    matrix = distance_matrix(problem.frequencies.tuples, plain_columns(problem))
     assert forest.lengths[1:].sum() == pytest.approx(minimum_spanning_tree(matrix).sum())
     assert (forest.parents < np.arange(len(matrix))).all()
     for node in range(1, len(matrix)):
@@ -127,7 +126,7 @@ def test_the_increase_of_the_loss_spares_a_large_class(by_increase: bool, partne
     asked = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
     problem = encode(pl.DataFrame({"age": ages}), asked).problem(asked)
     classes, block = np.array([0, 0, 0, 0, 0, 1, 2]), np.zeros(7, np.int64)
-    joined = _joined(problem, Space.of(problem.columns), classes, block, by_increase=by_increase)
+    joined = _joined(problem, classes, block, by_increase=by_increase)
     assert joined[5] == joined[sorted(set(ages)).index(partner)]
     assert joined.max() == 1
 

@@ -10,38 +10,18 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 
 import shoal
-from shoal.algorithms._cuts import runs_anywhere
+from shoal.algorithms._trees import runs_anywhere
 from shoal.algorithms.top_down_specialization import Specializations
 from shoal.errors import Infeasible, PolicyError
 from shoal.policy import Policy
 from shoal.tables.encode import encode
 
-NODES = {"*": {"Secondary": ["9th", "10th"], "University": ["BSc", "MSc"]}}
-COUNTS = [  # education, sex, good, bad
-    ("9th", "M", 0, 2),
-    ("9th", "F", 0, 2),
-    ("10th", "M", 0, 2),
-    ("BSc", "M", 2, 1),
-    ("BSc", "F", 2, 0),
-    ("MSc", "F", 3, 0),
-]
-TABLE = pl.DataFrame(
-    [(e, s, c) for e, s, good, bad in COUNTS for c in ["good"] * good + ["bad"] * bad],
-    schema=["education", "sex", "credit"],
-    orient="row",
-)
-
 
 def policy(k: int = 2, class_column: str | None = None, **changes: Any) -> Policy:
-    base: dict[str, Any] = {
-        "quasi_identifiers": {"education": {"hierarchy": "tree", "nodes": NODES}, "sex": "suppress"},
-        "sensitive": ["credit"],
-        "models": [{"name": "k-anonymity", "k": k}],
-        "algorithm": {"name": "top-down-specialization", "class_column": class_column},
-    }
-    return Policy(**{**base, **changes})
+    return credit_policy("top-down-specialization", k, class_column, **changes)
 
 
 def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
@@ -52,10 +32,8 @@ def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
         scores = {}
         for moves in cut.moves():
             tree, valid = cut.trees[moves.place], cut.valid(moves)
-            names = tree.column.levels.domain.texts
             for node, score in zip(moves.nodes[valid].tolist(), cut._scores(moves)[0][valid].tolist(), strict=True):
-                first, last = tree.codes[tree.low[node]], tree.codes[tree.high[node]]
-                scores[f"{tree.column.name} {names[first]}..{names[last]}"] = score
+                scores[run_of(tree, node)] = score
         steps.append(scores)
         if not cut.specialize():
             return steps

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.bounding import walk_boxes
-from shoal.kernels.plain import cheapest_boxes, largest_ratios
+from shoal.kernels.plain.bounding import cheapest_boxes, largest_ratios
 
 REACH = 1.3
 

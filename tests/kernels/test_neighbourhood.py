@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.units import Case
 
-from shoal.kernels import neighbourhood, plain
+from shoal.kernels import neighbourhood
 from shoal.kernels.blocks import find_blocks, seeded, split_cells
 from shoal.kernels.descent import descend
 from shoal.kernels.neighbourhood import improve_blocks
+from shoal.kernels.plain import searching as plain
 from shoal.kernels.recreate import gather, split_large
 from shoal.kernels.spare import choose_neighbours, marginal_costs, total_cost
 from shoal.kernels.widths import boxes_at
@@ -20,7 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def cost_of(case: Case, members: np.ndarray, units: np.ndarray | None = None) -> float:
-    inside = np.arange(len(case.codes)) if units is None else units
+    inside = np.arange(len(case.tuples)) if units is None else units
     rows = [case.rows[unit] for unit in inside]
     return plain.total_cost(members.tolist(), rows, case.weights[inside].tolist(), case.plain)
 
@@ -49,7 +50,7 @@ def test_descend_never_raises_the_cost(seed: int, rounds: int, stay: int) -> Non
 @given(SEEDS)
 def test_what_is_gathered_has_enough(seed: int) -> None:
     case = Case(seed, 30)
-    members = np.full(len(case.codes), -1, np.int64)
+    members = np.full(len(case.tuples), -1, np.int64)
     data, limits = (case.costs, case.units, case.weights, case.kinds), (case.least, case.spread)
     found = gather(*data, *limits, seeded(seed, 0, 0), 1.0, members)
     assert sorted(set(members.tolist())) == list(range(found))
@@ -96,7 +97,7 @@ def test_improve_blocks_never_raises_the_cost_of_a_block(seed: int, turn: int, w
 def test_blocks_of_too_many_units_stay_as_they_are() -> None:
     case = Case(0)
     many = neighbourhood._MANY + 1
-    units = boxes_at(case.units, np.arange(many) % len(case.codes))
+    units = boxes_at(case.units, np.arange(many) % len(case.tuples))
     classes, after = np.zeros(many, np.int64), np.full((2, many), -1, np.int64)
     data = (case.costs, units, np.ones(many, np.int64), np.full(many, -1), np.arange(many), np.array([0, many]))
     improve_blocks(*data, classes, 0, 1, 2, 0, 1, 0.0, 0, 0, *after)
@@ -107,7 +108,7 @@ def test_blocks_of_too_many_units_stay_as_they_are() -> None:
 @given(SEEDS, st.integers(0, 3), st.sampled_from([1, 4, 13]), st.integers(1, 300))
 def test_cells_and_blocks_are_partitions(seed: int, turn: int, most: int, count: int) -> None:
     case = Case(seed)
-    points = boxes_at(case.units, case.random.integers(0, len(case.codes), count))
+    points = boxes_at(case.units, case.random.integers(0, len(case.tuples), count))
     order, starts = np.full(count, -1, np.int64), np.full(count + 1, -1, np.int64)
     cells = split_cells(case.costs, points, most, seed, turn, order, starts)
     assert sorted(order.tolist()) == list(range(count))

@@ -13,7 +13,7 @@ from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
 from shoal.algorithms._costs import BEYOND, Slots
-from shoal.kernels import plain
+from shoal.kernels.plain import searching as plain
 from shoal.kernels.program import cut_sequence, sort_as_snake
 from shoal.kernels.widths import LINE, SET, TABLE, TREE, fill_boxes, join_costs, new_boxes, own_cost
 from shoal.policy import Policy
@@ -120,7 +120,7 @@ def test_a_box_above_a_boundary_costs_much(count: int) -> None:
 @given(SEEDS)
 def test_no_other_cut_costs_less(seed: int) -> None:
     case = Case(seed)
-    order = case.random.permutation(len(case.codes))
+    order = case.random.permutation(len(case.tuples))
     members = np.full(len(order), -1, np.int64)
     data = (case.costs, case.units, case.weights, case.kinds, order)
     total = cut_sequence(*data, case.least, case.spread, members)
@@ -151,7 +151,7 @@ def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
 
 def test_fewer_records_than_a_class_needs() -> None:
     case = Case(3)
-    members, order = np.full(len(case.codes), 7, np.int64), np.arange(len(case.codes))
+    members, order = np.full(len(case.tuples), 7, np.int64), np.arange(len(case.tuples))
     many = int(case.weights.sum()) + 1
     assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members) == np.inf
     assert not members.any()

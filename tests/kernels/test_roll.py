@@ -18,7 +18,7 @@ from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels, Step
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group
-from shoal.kernels.plain import Row, raised, sums_of, table_at
+from shoal.kernels.plain.roll import Row, raised, sums_of, table_at
 from shoal.kernels.roll import raise_narrow, raise_wide, roll_up, sum_up
 from shoal.models.distinct_l_diversity import DistinctLDiversity
 from shoal.recodings.base import Column

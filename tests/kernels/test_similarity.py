@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels import plain
+from shoal.kernels.plain import similarity as plain
 from shoal.kernels.similarity import nearest
 
 

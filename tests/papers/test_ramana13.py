@@ -12,9 +12,9 @@ import pytest
 
 import shoal
 from shoal import notation
-from shoal.algorithms._space import Space
-from shoal.algorithms.spanning_tree import Forest, SpanningTree, minimum_spanning_forest
-from shoal.kernels.spanning import hierarchical_distances
+from shoal.algorithms._costs import Slots
+from shoal.algorithms.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
+from shoal.kernels.spanning import distances_from
 from shoal.policy import Policy
 from shoal.tables.encode import Encoded, encode
 
@@ -96,28 +96,18 @@ def distances() -> list[npt.NDArray[np.float64]]:
     """Return the hierarchical distances of the ten records in each column."""
     found, coded = encoded(), []
     codes = found.frequencies.tuples[found.cell_of_record]  # one cell per tuple here
-    space = Space.of(found.columns)
-    for place in range(len(found.columns)):
-        inside = slice(space.offsets[place], space.offsets[place + 1])
-        rows = np.empty((10, inside.stop - inside.start))
+    slots = Slots.of(by_effort(found.columns))
+    for number, slot in sorted(enumerate(slots.slots), key=lambda pair: pair[1].place):
+        rows = np.empty((10, len(slot.lows)))
         for record in range(10):
-            hierarchical_distances(
-                int(space.forms[place]),
-                space.joins[inside],
-                space.points[inside],
-                space.limits[inside],
-                int(space.heights[place]),
-                1.0,
-                int(codes[record, place]),
-                rows[record],
-            )
-        coded.append(rows[:, codes[:, place]])
+            code = int(codes[record, slot.place])
+            distances_from(slots.costs, number, slot.lows, slot.highs, code, 6.0, rows[record])
+        coded.append(rows[:, codes[:, slot.place]])
     return coded
 
 
 def forest() -> Forest:
-    problem = encoded().problem(POLICY)
-    return minimum_spanning_forest(problem, Space.of(problem.columns), 40_000)
+    return minimum_spanning_forest(encoded().problem(POLICY), 40_000)
 
 
 def test_definitions_4_to_6_concept_hierarchical_distance_and_effort() -> None:

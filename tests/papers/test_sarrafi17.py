@@ -16,7 +16,7 @@ import shoal
 from shoal import notation
 from shoal.algorithms import Datafly, Incognito
 from shoal.algorithms._lattice import Lattice
-from shoal.algorithms.similarity_clustering import Similarity, enough_rows, similarity_order
+from shoal.algorithms._similarity import Similarity, enough_rows, similarity_order
 from shoal.policy import Policy
 from shoal.tables.encode import encode
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.domains import Domain
 from shoal.hierarchies import CardinalityBased, Dates, DivisorBased, Hierarchy, Intervals, Mask, Ordering, Quantiles
 from shoal.hierarchies._nodes import Row, rows
-from shoal.reporting import trees
+from shoal.reporting import tree_page, trees
 from shoal.tables.columns import domain_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -95,7 +95,7 @@ def test_hostile_labels_are_escaped(column: str) -> None:
     assert {element.tag for element in ElementTree.fromstring(svg).iter()} <= {
         f"{SVG}{tag}" for tag in ("svg", "title", "rect", "text", "line")
     }
-    page = trees.page(shown, column, method="ordering", parameters={"order": column})
+    page = tree_page.page(shown, column, method="ordering", parameters={"order": column})
     assert "<script" not in page
     assert "<svg onload" not in page
     assert "{{ 7 * 7 }}" in page
@@ -145,7 +145,7 @@ def test_nothing_to_draw_says_so() -> None:
     empty = domain_of(pl.Series("values", [], dtype=pl.String))
     shown = seen(Ordering(), empty)
     assert texts(trees.draw(shown, "v")) == ["There are no values to draw."]
-    assert "There are no values" in trees.page(shown, "v", method="ordering")
+    assert "There are no values" in tree_page.page(shown, "v", method="ordering")
 
 
 def test_dates_lie_on_a_scale() -> None:
@@ -165,18 +165,22 @@ def test_a_label_that_has_no_room_is_shortened_and_told() -> None:
 
 def test_the_page_tells_each_level() -> None:
     shown = seen(CardinalityBased(smallest=10), Domain.of("integer", list(range(1, 101))), records=7)
-    page = trees.page(shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"})
+    page = tree_page.page(shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"})
     for words in ("hours", "cardinality-based", "smallest", "700", "Level by level", "0.455", "0.96", "2.98"):
         assert words in page, words
     assert page.count("<tr>") == 1 + len(shown)
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     assert "do not nest" not in page
-    assert page == trees.page(shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"})
+    assert page == tree_page.page(
+        shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"}
+    )
 
 
 def test_the_page_says_where_levels_do_not_nest() -> None:
     shown = seen(DivisorBased(smallest=10), Domain.of("integer", list(range(1, 101))))
-    assert "Labels of level 2 lie in several labels of level 3" in trees.page(shown, "hours", method="divisor-based")
+    assert "Labels of level 2 lie in several labels of level 3" in tree_page.page(
+        shown, "hours", method="divisor-based"
+    )
 
 
 def test_nodes_count_records_and_name_parents() -> None:

@@ -1,88 +1,55 @@
-"""What searches that put records into classes share: the columns and the classes as arrays for the kernels."""
+"""Tuples and classes as boxes, for searches that put records into classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR
+from shoal.algorithms._costs import Slots
+from shoal.algorithms.base import Ints
 from shoal.frequencies import Codes
-from shoal.kernels.boxes import LABELS, RANGES, SETS, Boxes, Ints, Space, enclose
+from shoal.kernels.boxes import Paid, enclose
+from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.base import Column
 
-Floats = npt.NDArray[np.float64]
 
-_FORMS = {"labels": LABELS, "ranges": RANGES, "sets": SETS}
+@dataclass(frozen=True)
+class Points:
+    """Tuples, each a box of its own, and what boxes around them cost."""
 
+    costs: Costs
+    tuples: Boxes
 
-def space_of(columns: Sequence[Column], penalties: Sequence[Floats] | None = None) -> Space:
-    """Return the columns as flat arrays; ``penalties[column]``, by level and code, may be others than the column's.
+    @classmethod
+    def of(cls, columns: Sequence[Column], tuples: Codes) -> Points:
+        """Lay tuples out."""
+        slots = Slots.of(columns)
+        return cls(slots.costs, slots.boxes(tuples))
 
-    The certainty penalty of a box is that which :mod:`shoal.recodings.forms` finds for its class.
-    """
-    levels = [column.levels for column in columns]
-    sizes = np.array([level.size for level in levels], np.int64)
-    words = [-(-level.size // 64) * (column.form == "sets") for column, level in zip(columns, levels, strict=True)]
-    chosen = [_penalties(column) for column in columns] if penalties is None else penalties
-    return Space(
-        np.array([_FORMS[column.form] for column in columns], np.int64),
-        sizes,
-        np.array([level.height for level in levels], np.int64),
-        _places(sizes),
-        _places([level.codes.size for level in levels]),
-        np.cumsum([0, *words]).astype(np.int64),
-        np.concatenate([level.codes.ravel() for level in levels]).astype(np.int32),
-        np.concatenate([array.ravel() for array in chosen]).astype(np.float64),
-        np.concatenate([_values(column) for column in columns]),
-        np.array([level.domain.span if level.domain.ordered else 0.0 for level in levels], np.float64),
-        np.concatenate([_limits(column) for column in columns]).astype(np.int32),
-        np.array([column.weight for column in columns], np.float64),
-        np.array([level.has_missing and level.labels[0][-1] == STAR for level in levels], bool),
-    )
+    def __len__(self) -> int:
+        return len(self.tuples.lows)
 
+    def at(self, places: Ints) -> Points:
+        """Return some of the tuples."""
+        lows, highs, held = self.tuples
+        return Points(self.costs, Boxes(lows[places], highs[places], held[places]))
 
-def _places(sizes: Sequence[int] | Ints) -> Ints:
-    return np.cumsum([0, *sizes])[:-1].astype(np.int64)
+    def room(self, count: int) -> Paid:
+        """Return room for so many boxes."""
+        lows, highs = (np.zeros((count, self.tuples.lows.shape[1]), np.int32) for _ in range(2))
+        held = np.zeros((count, self.tuples.held.shape[1]), np.uint64)
+        return Paid(lows, highs, held, np.zeros(count), np.zeros(count, np.int64))
 
-
-def _penalties(column: Column) -> Floats:
-    if column.form != "sets":
-        return column.levels.penalties
-    penalties = column.levels.penalties.copy()  # a set of one value that reads "*" shows nothing
-    penalties[0, [text == STAR for text in column.levels.labels[0]]] = 1.0
-    return penalties
+    def boxes(self, records: Ints, classes: Ints, count: int) -> Paid:
+        """Return the box of each class of the tuples."""
+        boxes = self.room(count)
+        enclose(self.costs, self.tuples, records, classes, boxes)
+        return boxes
 
 
-def _values(column: Column) -> Floats:
-    values = np.full(column.levels.size, np.nan)
-    if column.levels.domain.ordered:
-        values[: len(column.levels.domain)] = column.levels.domain.values.astype(np.float64)
-    return values
-
-
-def _limits(column: Column) -> Ints:
-    return np.full(column.levels.size, 1 << 30, np.int64) if column.limits is None else column.limits
-
-
-def empty_boxes(space: Space, count: int) -> Boxes:
-    """Return room for so many boxes."""
-    shape = (count, len(space.forms))
-    low, high, distinct, limit = (np.zeros(shape, np.int32) for _ in range(4))
-    bits = np.zeros((count, int(space.words[-1])), np.uint64)
-    return Boxes(low, high, distinct, limit, bits, np.zeros(shape), np.zeros(count, np.int64))
-
-
-def boxes_of(space: Space, tuples: Codes, records: Ints, classes: Ints, count: int) -> Boxes:
-    """Return the box of each class of a list of tuples."""
-    order = np.argsort(classes, kind="stable")
-    starts = np.searchsorted(classes[order], np.arange(count + 1)).astype(np.int64)
-    boxes = empty_boxes(space, count)
-    enclose(space, np.ascontiguousarray(tuples, np.int32), records, order, starts, boxes)
-    return boxes
-
-
-def taken(boxes: Boxes, rows: npt.NDArray[np.generic]) -> Boxes:
+def taken(boxes: Paid, rows: npt.NDArray[np.generic]) -> Paid:
     """Return some of the boxes, given by their numbers or by a mask."""
-    return Boxes(*(array[rows] for array in boxes))
+    return Paid(*(array[rows] for array in boxes))

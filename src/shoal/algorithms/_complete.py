@@ -44,13 +44,13 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
     members, count = _numbered(members)
     if problem.holds(Classes(count, members, cells, weights, frequencies)).all():
         return members
-    from shoal.algorithms._boxes import boxes_of, space_of, taken
+    from shoal.algorithms._boxes import Points, taken
     from shoal.kernels.boxes import join_each
 
-    space = space_of(problem.columns)
     inside = members >= 0
-    boxes = boxes_of(space, frequencies.tuples[tuples[inside]], weights[inside], members[inside], count)
-    rank = np.lexsort([boxes.low[:, column] for column in np.argsort(-space.sizes, kind="stable")])
+    points = Points.of(problem.columns, frequencies.tuples)
+    boxes = points.at(tuples[inside]).boxes(weights[inside], members[inside], count)
+    rank = np.lexsort([boxes.lows[:, column] for column in np.argsort(-np.ptp(boxes.lows, axis=0), kind="stable")])
     boxes = taken(boxes, rank)
     place = np.empty(count, np.int64)
     place[rank] = np.arange(count)
@@ -63,7 +63,7 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
             raise problem.infeasible()
         failing = np.flatnonzero(~holds)
         into = np.arange(count, dtype=np.int64)
-        join_each(space, boxes, failing[np.lexsort([failing, boxes.records[failing]])], WINDOW, into)
+        join_each(points.costs, boxes, failing[np.lexsort([failing, boxes.records[failing]])], WINDOW, into)
         while (into != into[into]).any():
             into = into[into]
         left = into == np.arange(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +23,7 @@ _STEPS = 1 << 29
 """Positions on a line; what is missing is far beyond all of them."""
 _FAR = np.iinfo(np.int32).max
 BEYOND = 1e3
-"""Added to the cost of a box that is above a boundary."""
+"""Times the cost of showing nothing at all: what is added where a box is above a boundary."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Slot:
     """TREE: the numbers of the labels, ``[level, code]``."""
     bits: npt.NDArray[np.uint64] | None = None
     """SET: ``bits[code, word]``."""
+    guards: bool = False
+    """Whether it is the boundaries of the column."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,11 @@ class Slots:
     slots: tuple[Slot, ...]
 
     @classmethod
-    def of(cls, columns: tuple[Column, ...]) -> Slots:
+    def of(cls, columns: Sequence[Column]) -> Slots:
         """Lay out the columns, weighted."""
         slots = [_slot(place, column) for place, column in enumerate(columns)]
-        slots += [_guard(place, column) for place, column in enumerate(columns) if column.limits is not None]
+        beyond = BEYOND * sum(column.weight for column in columns)
+        slots += [_guard(place, column, beyond) for place, column in enumerate(columns) if column.limits is not None]
         slots.sort(key=lambda slot: slot.form)
         layout = np.zeros(STRIDE * len(slots), np.int64)
         start, words, labels = 0, 0, len(layout)
@@ -72,6 +76,22 @@ class Slots:
         labelled = np.concatenate([layout, *(slot.labels for slot in slots)])
         numbers = np.concatenate([slot.numbers for slot in slots])
         return cls(Costs(tables, lines, sets, all_of_them, labelled, numbers), tuple(slots))
+
+    def codes(self, tuples: Codes) -> Codes:
+        """``[slot, tuple]``: the codes of a column, or the numbers of its boundaries."""
+        columns = [(tuples[:, slot.place], slot) for slot in self.slots]
+        return np.stack([slot.lows[codes] if slot.guards else codes for codes, slot in columns]).astype(np.int32)
+
+    def joins(self, columns: Sequence[Column]) -> tuple[Codes, Ints]:
+        """Return the joins of slots that show labels, slot after slot, and where each slot starts; others have none."""
+        chosen = [(slot.guards, columns[slot.place]) for slot in self.slots]
+        found = [c.levels.joins[: 0 if guards or c.form != "labels" else None] for guards, c in chosen]
+        return np.concatenate(found), np.cumsum([0, *map(len, found)]).astype(np.int64)
+
+    def positions(self) -> tuple[Codes, Codes, Ints]:
+        """Return the positions of all codes, slot after slot, and where each slot starts."""
+        lows, highs = (np.concatenate(ends) for ends in zip(*((s.lows, s.highs) for s in self.slots), strict=True))
+        return lows, highs, np.cumsum([0, *(len(slot.lows) for slot in self.slots)]).astype(np.int64)
 
     def boxes(self, tuples: Codes) -> Boxes:
         """Return a box around each tuple."""
@@ -133,13 +153,7 @@ def _set(place: int, column: Column) -> Slot:
     return Slot(place, SET, codes, codes, costs, bits=bits)
 
 
-def _guard(place: int, column: Column) -> Slot:
+def _guard(place: int, column: Column, beyond: float) -> Slot:
     """A slot that costs much as soon as a box leaves a boundary: it must hold codes of one boundary, or of none."""
-    levels, limits = column.levels, column.limits
-    if limits is None:
-        raise ValueError("the column has no boundaries")
-    codes = np.arange(levels.size)
-    bounded = limits < levels.height
-    pairs = np.stack([np.where(bounded, limits, -1), np.where(bounded, levels.codes[limits, codes], -1)], axis=1)
-    group = np.unique(pairs, axis=0, return_inverse=True)[1].astype(np.int32).ravel()
-    return Slot(place, LINE, group, group, np.array([BEYOND, BEYOND]))
+    numbers = column.bounded_by.astype(np.int32)
+    return Slot(place, LINE, numbers, numbers, np.array([beyond, beyond]), guards=True)

@@ -6,11 +6,16 @@ import heapq
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.algorithms._boxes import boxes_of, empty_boxes
-from shoal.algorithms.base import Ints
-from shoal.frequencies import Codes
-from shoal.kernels.boxes import Space, bisect, cheapest, extend, extreme, merge
+from shoal.algorithms._boxes import Points
+from shoal.algorithms._records import answer, blocks
+from shoal.algorithms.base import Ints, Problem
+from shoal.kernels.boxes import Paid, bisect, cheapest, extend, merge, nearest
+from shoal.recodings.base import Column
+from shoal.recodings.local import Local
+
+Bools = npt.NDArray[np.bool_]
 
 WINDOW = 40_000
 """Where there are more groups, the cheapest is looked for among so many neighbours."""
@@ -23,29 +28,26 @@ class Groups:
 
     Parameters
     ----------
-    space
-        The columns.
-    codes
-        ``codes[tuple, column]``.
+    points
+        The tuples.
     records
         The records of each tuple.
     classes
         The group of each tuple at first; every tuple is one if not given.
     """
 
-    def __init__(self, space: Space, codes: Codes, records: Ints, classes: Ints | None = None) -> None:
-        self.space = space
-        self.codes = np.ascontiguousarray(codes, np.int32)
-        first = np.arange(len(codes), dtype=np.int64) if classes is None else classes
+    def __init__(self, points: Points, records: Ints, classes: Ints | None = None) -> None:
+        self.points, self.costs = points, points.costs
+        first = np.arange(len(points), dtype=np.int64) if classes is None else classes
         count = int(first.max(initial=-1)) + 1
-        self.boxes = boxes_of(space, self.codes, records, first, count)
+        self.boxes = points.boxes(records, first, count)
         self.held: list[dict[int, int]] = [{} for _ in range(count)]
         """The records of each tuple that each group has."""
         for place, (group, number) in enumerate(zip(first.tolist(), records.tolist(), strict=True)):
             self.held[group][place] = number
         self.free: list[int] = []
         """Numbers of groups that are no more."""
-        self._pair = empty_boxes(space, 2)
+        self._pair = points.room(2)
 
     def size(self, group: int) -> int:
         """Return the records of a group; 0 if it is no more."""
@@ -56,11 +58,11 @@ class Groups:
 
         A group that can spare records counts with as many as this group needs to have ``least``.
         """
-        return int(cheapest(self.space, self.boxes, group, least, WINDOW))
+        return int(cheapest(self.costs, self.boxes, group, least, WINDOW))
 
     def join(self, group: int, other: int) -> None:
         """Let a group absorb another."""
-        merge(self.space, self.boxes, group, other)
+        merge(self.costs, self.boxes, group, other)
         mine = self.held[group]
         for place, records in self.held[other].items():
             mine[place] = mine.get(place, 0) + records
@@ -70,14 +72,15 @@ class Groups:
     def borrow(self, group: int, other: int, needed: int) -> None:
         """Move so many records from another group, those first that raise the penalty of this one least."""
         places = np.array(sorted(self.held[other]), np.int64)
-        codes = self.codes[places]
+        held = self.points.at(places)
         left = np.array([self.held[other][place] for place in places.tolist()], np.int64)
+        bounds = np.zeros(len(left))
         while needed:
-            chosen = int(extreme(self.space, self.boxes, group, codes, left, False))
+            chosen = int(nearest(self.costs, self.boxes, group, held.tuples, left, bounds))
             moved = min(needed, int(left[chosen]))
             left[chosen] -= moved
             needed -= moved
-            extend(self.space, self.boxes, group, codes[chosen], moved)
+            extend(self.costs, self.boxes, group, held.tuples, chosen, moved)
             place = int(places[chosen])
             self.held[group][place] = self.held[group].get(place, 0) + moved
         self._set(other, places[left > 0], left[left > 0])
@@ -86,7 +89,7 @@ class Groups:
         self.held[group] = dict(zip(places.tolist(), records.tolist(), strict=True))
         self.boxes.records[group] = 0
         for place, number in self.held[group].items():
-            extend(self.space, self.boxes, group, self.codes[place], number)
+            extend(self.costs, self.boxes, group, self.points.tuples, place, number)
 
     def absorb(self, group: int, other: int, least: int) -> None:
         """Let a group absorb another, or only what it needs to have ``least``, where the other can spare that."""
@@ -119,8 +122,7 @@ class Groups:
         if len(places) < 2 or not self.free or self.size(group) < 2 * least:
             return
         records = np.array([self.held[group][place] for place in places.tolist()], np.int64)
-        right = np.zeros(len(places), bool)
-        bisect(self.space, self._pair, self.codes[places], records, ROUNDS, right)
+        right = parted(self.points.at(places), records, self._pair)
         other = self.free.pop()
         self._set(group, places[~right], records[~right])
         self._set(other, places[right], records[right])
@@ -136,3 +138,21 @@ class Groups:
         rows = [(place, n, group) for group, held in enumerate(lasting) for place, n in sorted(held.items())]
         table = np.array(rows, np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
+
+
+def parted(points: Points, records: Ints, pair: Paid) -> Bools:
+    """Part tuples around two that are far apart; return which go with the second one."""
+    right = np.zeros(len(points), bool)
+    bisect(points.costs, pair, points.tuples, records, ROUNDS, right)
+    return right
+
+
+def grouped(problem: Problem, columns: tuple[Column, ...], most: int, settle: Callable[[Groups], None]) -> Local:
+    """Let the tuples of each block of at most so many, each a group at first, find together; return the recoding."""
+    frequencies, parts = problem.frequencies, []
+    points = Points.of(columns, frequencies.tuples)
+    for block in blocks(columns, frequencies, most):
+        groups = Groups(points.at(block), frequencies.counts[block])
+        settle(groups)
+        parts.append((block, *groups.shares()))
+    return answer(problem, parts)

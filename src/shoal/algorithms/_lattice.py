@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from shoal.algorithms._cores import cores
 from shoal.algorithms._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
 from shoal.algorithms._walk import Shorts, Sums, Test, Walk
 from shoal.algorithms.base import Ints, Problem
@@ -141,12 +141,12 @@ class Lattice:
         walk = self._walk_for(nodes).placed(order)
         sums = Sums.empty(len(nodes), nodes.shape[1], len(walk.labels.costs))
         keep = test or self.problem.holds
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if cores < 2 or len(nodes) * len(walk.packing.counts) < _WORTH_THREADS:
+        workers = cores()
+        if workers < 2 or len(nodes) * len(walk.packing.counts) < _WORTH_THREADS:
             walk.add_up(placed, keep, sums)
         else:
-            cuts = np.linspace(0, len(nodes), cores * _TASKS + 1).astype(int).tolist()
-            with ThreadPoolExecutor(cores) as pool:
+            cuts = np.linspace(0, len(nodes), workers * _TASKS + 1).astype(int).tolist()
+            with ThreadPoolExecutor(workers) as pool:
                 tasks = [pool.submit(walk.add_up, placed[a:b], keep, sums.at(slice(a, b))) for a, b in pairwise(cuts)]
                 try:
                     for task in tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,39 +50,23 @@ class Dealt:
         return bool(problem.holds(Classes(1, ones - 1, cells, ones, problem.frequencies))[0])
 
 
-def answer(problem: Problem, dealt: Dealt, tuples: Ints, records: Ints, classes: Ints) -> Local:
-    """Return the recoding that puts records of tuples into classes, each share after those above it.
+def answer(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> Local:
+    """Return the recoding of blocks of tuples; classes that do not satisfy every model are joined until they do.
 
-    Classes that do not satisfy every model are joined until they do.
+    A block is its tuples, and place in the block, records and class of each share of a tuple: which records of the
+    tuple these are follows from the order of the shares.
     """
-    order = np.argsort(tuples, kind="stable")
-    class_of = np.repeat(classes[order], records[order])
-    cells, members, weights = _pieces(dealt.cells, class_of, np.ones(len(class_of), np.int64))
-    members = complete(problem, members, cells, weights)
-    cells, members, weights = _pieces(cells, members, weights)
-    if len(cells) == len(problem.frequencies.cell_counts):
-        return Local(members)
-    return Local(members, cells, weights)
-
-
-def regrouped(problem: Problem, parts: list[tuple[Ints, Ints, Ints, Ints]]) -> Local:
-    """Return the recoding of blocks: their tuples, and place in the block, records and group of each share."""
     tuples, records, classes, count = [], [], [], 0
-    for block, places, shared, groups in parts:
+    for block, places, shared, numbers in parts:
         tuples.append(block[places])
         records.append(shared)
-        classes.append(groups + count)
-        count += int(groups.max(initial=-1)) + 1
-    dealt = Dealt.of(problem.frequencies)
-    return answer(problem, dealt, np.concatenate(tuples), np.concatenate(records), np.concatenate(classes))
-
-
-def _pieces(cells: Ints, members: Ints, weights: Ints) -> tuple[Ints, Ints, Ints]:
-    """Put the records of one cell and class together."""
-    width = int(members.max(initial=0)) + 1
-    pairs, place = np.unique(cells * width + members, return_inverse=True)
-    counted = np.bincount(place, weights, minlength=len(pairs)).astype(np.int64)
-    return pairs // width, pairs % width, counted
+        classes.append(numbers + count)
+        count += int(numbers.max(initial=-1)) + 1
+    order = np.argsort(np.concatenate(tuples), kind="stable")
+    class_of = np.repeat(np.concatenate(classes)[order], np.concatenate(records)[order])
+    cells = Dealt.of(problem.frequencies).cells
+    ones = np.ones(len(cells), np.int64)
+    return Local.of(complete(problem, class_of, cells, ones), cells, ones)
 
 
 def blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> list[Ints]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from shoal.algorithms._cores import cores
 from shoal.algorithms._units import Units
 from shoal.algorithms.base import Ints
 
@@ -33,14 +33,10 @@ def rounds(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> I
     turns
         The numbers of the rounds; chance follows from them and from the seed.
     """
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         for turn in turns:
             members = _Round(units, members, turn, pool).improved(worth)
             yield members
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -106,7 +102,7 @@ class _Round:
 
     def _share(self, count: int, work: Callable[[int, int], None]) -> None:
         """Let all cores work on stretches of so many things."""
-        cuts = np.unique(np.linspace(0, count, min(_cores() * 4, count) + 1).astype(np.int64)).tolist()
+        cuts = np.unique(np.linspace(0, count, min(cores() * 4, count) + 1).astype(np.int64)).tolist()
         list(self.pool.map(lambda part: work(*part), pairwise(cuts)))
 
     def _complying(self, block: Ints, candidates: list[Ints]) -> Ints:

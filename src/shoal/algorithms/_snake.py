@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms._costs import Codes
 from shoal.algorithms.base import Ints
+from shoal.frequencies import Codes
 from shoal.recodings.base import Column
 
 _HALVES = 12

@@ -135,19 +135,10 @@ class Units:
         """Return the classes as a recoding: which records of each cell are in which class."""
         frequencies = self.problem.frequencies
         if self.cells is not None:
-            cells, weights = self.cells, self.records
-            return _pieces(members, cells, weights)
+            return Local.of(members, self.cells, self.records)
         # the units of a tuple share its cells: lay both side by side and cut where either ends
         order = np.argsort(self.tuples, kind="stable")
         unit_ends, cell_ends = np.cumsum(self.records[order]), np.cumsum(frequencies.cell_counts)
         ends = np.union1d(unit_ends, cell_ends)
         unit = order[np.searchsorted(unit_ends, ends)]
-        return _pieces(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
-
-
-def _pieces(members: Ints, cells: Ints, weights: Ints) -> Local:
-    """Put the pieces in the order of their cells; those of one cell and class are one piece."""
-    count = int(members.max(initial=-1)) + 2
-    keys, place = np.unique(cells * count + members + 1, return_inverse=True)
-    added = np.bincount(place, weights, minlength=len(keys)).astype(np.int64)
-    return Local(keys % count - 1, keys // count, added)
+        return Local.of(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))

@@ -94,6 +94,18 @@ class Problem:
         """All records in one class: whatever a search does, no class can be larger."""
         return Classes.of(self.frequencies, np.zeros(len(self.frequencies.cell_counts), np.int64), 1)
 
+    def begin(self) -> None:
+        """Say that a search begins, whose kernels may need compiling.
+
+        Raises
+        ------
+        Infeasible
+            Not even all records together satisfy the models.
+        """
+        if not self.holds(self.together()).all():
+            raise self.infeasible()
+        self.progress("preparing the search (compiled once per machine)", 0, 0)
+
     @property
     def attainable(self) -> bool:
         """Whether some recoding may keep the models: a quick necessary test on all records together."""

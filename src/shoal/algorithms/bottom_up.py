@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms._cuts import Bools, Cut, Impurity, Moves, Tree, class_place, occurring, runs_anywhere
+from shoal.algorithms._cuts import Cut, Moves, class_place, occurring
+from shoal.algorithms._impurity import Impurity
+from shoal.algorithms._trees import Bools, Tree, runs_anywhere
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.base import Floats
 from shoal.recodings.intervals import Intervals

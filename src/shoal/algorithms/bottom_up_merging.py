@@ -46,22 +46,15 @@ class BottomUpMerging(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Merge and split the groups of each block; groups that do not comply at the end join others."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        from shoal.algorithms._boxes import space_of
-        from shoal.algorithms._groups import Groups
-        from shoal.algorithms._records import blocks, regrouped
+        problem.begin()
+        from shoal.algorithms._groups import grouped
 
-        space, frequencies = space_of(problem.columns), problem.frequencies
-        parts = []
-        for block in blocks(problem.columns, frequencies, self.block):
-            groups = Groups(space, frequencies.tuples[block], frequencies.counts[block])
+        def settle(groups: Groups) -> None:
             while _merge(groups, problem.least_records):
                 _split(groups, problem.least_records)
                 problem.progress("merging groups", int((groups.boxes.records > 0).sum()), 0)
-            parts.append((block, *groups.shares()))
-        return regrouped(problem, parts)
+
+        return grouped(problem, problem.columns, self.block, settle)
 
 
 def _merge(groups: Groups, k: int) -> bool:

@@ -48,22 +48,18 @@ class KMember(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Grow the classes of each block; classes that do not comply at the end join others."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        from shoal.algorithms._boxes import space_of
+        problem.begin()
+        from shoal.algorithms._boxes import Points
         from shoal.algorithms._pool import Pool
         from shoal.algorithms._records import Dealt, answer, blocks
 
-        space, dealt = space_of(problem.columns), Dealt.of(problem.frequencies)
-        shares, classes = [np.zeros((0, 3), np.int64)], 0
+        points, dealt = Points.of(problem.columns, problem.frequencies.tuples), Dealt.of(problem.frequencies)
+        parts = []
         for block in blocks(problem.columns, problem.frequencies, self.block):
-            pool = Pool(problem, space, dealt, block)
+            pool = Pool(problem, points, dealt, block)
             _grow(pool, problem.least_records)
-            places, records, numbers = np.array(pool.shares, np.int64).T
-            shares.append(np.stack([block[places], records, numbers + classes], axis=1))
-            classes += pool.classes
-        return answer(problem, dealt, *np.concatenate(shares).T)
+            parts.append((block, *np.array(pool.shares, np.int64).T))
+        return answer(problem, parts)
 
 
 def _grow(pool: Pool, k: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -49,21 +50,17 @@ class Kaca(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Join the classes of each block; classes that do not comply at the end join others."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        from shoal.algorithms._boxes import space_of
-        from shoal.algorithms._groups import Groups
-        from shoal.algorithms._records import blocks, regrouped
+        problem.begin()
+        from shoal.algorithms._groups import Groups, grouped
 
-        space = space_of(problem.columns, [distances(column, self.beta) for column in problem.columns])
-        frequencies = problem.frequencies
-        parts = []
-        for block in blocks(problem.columns, frequencies, self.block):
-            groups = Groups(space, frequencies.tuples[block], frequencies.counts[block])
+        def settle(groups: Groups) -> None:
             groups.settle(problem.least_records, lambda left: problem.progress("joining classes", left, 0))
-            parts.append((block, *groups.shares()))
-        return regrouped(problem, parts)
+
+        return grouped(problem, tuple(_by_steps(column, self.beta) for column in problem.columns), self.block, settle)
+
+
+def _by_steps(column: Column, beta: float) -> Column:
+    return replace(column, levels=replace(column.levels, penalties=distances(column, beta)))
 
 
 def distances(column: Column, beta: float) -> npt.NDArray[np.float64]:

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms._space import Space
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.frequencies import Classes
 from shoal.recodings.forms import FORMS, Members
@@ -48,18 +47,17 @@ class Mondrian(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Cut until no region has an allowable cut."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
+        problem.begin()
         return _strict(problem) if self.cuts == "strict" else _relaxed(problem)
 
 
 def _strict(problem: Problem) -> Local:
-    problem.progress("preparing the search (compiled once per machine)", 0, 0)
+    from shoal.algorithms._costs import Slots
     from shoal.kernels.cut import propose_cuts
 
-    frequencies = problem.frequencies
-    codes = np.ascontiguousarray(frequencies.tuples.T)
-    space = Space.of(problem.columns)
+    frequencies, slots = problem.frequencies, Slots.of(problem.columns)
+    codes, boxes = slots.codes(frequencies.tuples), slots.boxes(frequencies.tuples)
+    joins = slots.joins(problem.columns)
     region = np.zeros(len(frequencies.tuples), np.int64)
     order = np.arange(len(frequencies.tuples), dtype=np.int64)
     starts = np.array([0, len(order)], np.int64)
@@ -69,17 +67,8 @@ def _strict(problem: Problem) -> Local:
         count = len(starts) - 1
         chosen = np.empty(count, np.int32)
         places = np.zeros(count, np.int32)
-        propose_cuts(
-            codes,
-            frequencies.counts,
-            order,
-            starts,
-            tried,
-            *space.arrays(),
-            problem.least_records,
-            chosen,
-            places,
-        )
+        least = problem.least_records
+        propose_cuts(slots.costs, boxes, codes, frequencies.counts, order, starts, tried, *joins, least, chosen, places)
         active = np.repeat(np.arange(count), np.diff(starts))
         right = codes[chosen[active], order] > places[active]
         cut = _accepted(problem, order, active, right, chosen >= 0)
@@ -167,8 +156,7 @@ def _relaxed(problem: Problem) -> Local:
         pieces = _Pieces(parts.cells, parts.weights, numbers.astype(np.int64)).sorted(parts.cells)
         tried = tried[heads // 2]
         problem.progress("cutting", final, 0)
-    rank = np.lexsort([finished.region, finished.cells])
-    return Local(finished.region[rank], finished.cells[rank], finished.weights[rank])
+    return Local.of(finished.region, finished.cells, finished.weights)
 
 
 def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from shoal.algorithms._space import Space
 from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.frequencies import Classes, Codes
-from shoal.recodings.base import Column
+from shoal.recodings.base import Column, Form
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.local import Local
 
@@ -73,13 +72,10 @@ class SpanningTree(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Span, remove, and join until every class satisfies every model."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        space = Space.of(problem.columns)
-        forest = minimum_spanning_forest(problem, space, self.block)
+        problem.begin()
+        forest = minimum_spanning_forest(problem, self.block)
         classes = forest.without(self._removed(problem, forest))
-        members = _joined(problem, space, classes, forest.blocks, by_increase=self.joining == "increase")
+        members = _joined(problem, classes, forest.blocks, by_increase=self.joining == "increase")
         return Local(members[problem.frequencies.cell_tuples])
 
     def _removed(self, problem: Problem, forest: Forest) -> Bools:
@@ -129,11 +125,33 @@ class Forest:
         return result
 
 
-def minimum_spanning_forest(problem: Problem, space: Space, block: int) -> Forest:
+def by_effort(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns with another loss: the effort of two values to look alike, their hierarchical distance.
+
+    The effort of a value is its way up to what both share (eq. 1): the levels it climbs over the height of the tree
+    as it is used, or the share of the range between the two. Both values make it (eq. 3).
+    """
+    return tuple(_by_effort(column) for column in columns)
+
+
+def _by_effort(column: Column) -> Column:
+    levels = column.levels
+    used = int(levels.joins[: max(len(levels.domain) - 1, 0)].max(initial=1))
+    climbed = np.minimum(np.arange(levels.height + 1) / used, 1.0)
+    efforts = replace(levels, penalties=np.repeat(climbed[:, None], levels.size, axis=1))
+    form: Form = "ranges" if column.form == "ranges" else "labels"
+    return replace(column, levels=efforts, form=form, weight=2.0 * column.weight)
+
+
+def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
     """Span the tuples of each block by a tree of least total length."""
+    from shoal.algorithms._costs import Slots
     from shoal.kernels.spanning import span
 
-    tuples = problem.frequencies.tuples
+    tuples, slots = problem.frequencies.tuples, Slots.of(by_effort(problem.columns))
+    lows, highs, starts = slots.positions()
+    places_of = np.stack([tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
+    most = 2.0 * float(problem.weights.sum())
     blocks = _blocks(problem.columns, tuples, block)
     numbers = np.empty(len(tuples), np.int64)
     parents = np.full(len(tuples), -1, np.int64)
@@ -141,25 +159,12 @@ def minimum_spanning_forest(problem: Problem, space: Space, block: int) -> Fores
     spanned = 0
     for number, inside in enumerate(blocks):
         numbers[inside] = number
-        places = (tuples[inside].T + space.offsets[:-1, None]).astype(np.int32, order="C")
+        places = np.ascontiguousarray(places_of[:, inside], np.int32)
         here = slice(spanned, spanned + len(inside))
         for begin in range(0, len(inside), _STEPS):
             problem.progress("spanning", spanned + begin, len(tuples))
-            span(
-                places,
-                inside,
-                parents[here],
-                lengths[here],
-                begin,
-                min(begin + _STEPS, len(inside)),
-                space.forms,
-                space.offsets,
-                space.joins,
-                space.points,
-                space.limits,
-                space.heights,
-                space.weights,
-            )
+            end = min(begin + _STEPS, len(inside))
+            span(slots.costs, lows, highs, starts, most, places, inside, parents[here], lengths[here], begin, end)
         spanned += len(inside)
     joined = np.concatenate(blocks)
     node = np.empty(len(tuples), np.int64)
@@ -196,15 +201,16 @@ def _width(column: Column, codes: Codes) -> float:
     return float(shown.penalties[0]) * column.weight
 
 
-def _joined(problem: Problem, space: Space, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
+def _joined(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
     """Join the classes that break a model to others, of their block while there are, then of any.
 
     Returns the class of each tuple; -1 where no class within the boundaries satisfies the models.
     """
+    from shoal.algorithms._boxes import Points
     from shoal.kernels.spanning import join_classes
 
     frequencies = problem.frequencies
-    codes = np.ascontiguousarray(frequencies.tuples.T)
+    points, most = Points.of(problem.columns, frequencies.tuples), float(problem.weights.sum())
     for blocks_seen in (blocks, np.zeros_like(blocks)):
         alone = np.zeros(int(classes.max(initial=-1)) + 1, bool)
         while True:
@@ -213,24 +219,11 @@ def _joined(problem: Problem, space: Space, classes: Ints, blocks: Ints, *, by_i
             if not poor.any():
                 break
             problem.progress("joining classes", int((~poor).sum()), len(poor))
-            order = np.argsort(classes, kind="stable")
-            starts = np.searchsorted(classes[order], np.arange(len(poor) + 1)).astype(np.int64)
-            block = blocks_seen[order[starts[:-1]]]
+            block = blocks_seen[np.unique(classes, return_index=True)[1]]
+            reach = [np.searchsorted(block, block, side).astype(np.int64) for side in ("left", "right")]
             into, stays = np.empty(len(poor), np.int64), np.empty(len(poor), bool)
-            join_classes(
-                codes,
-                order,
-                starts,
-                counted.records.copy(),
-                poor,
-                np.searchsorted(block, block, "left").astype(np.int64),
-                np.searchsorted(block, block, "right").astype(np.int64),
-                *space.arrays(),
-                problem.least_records,
-                by_increase,
-                into,
-                stays,
-            )
+            boxes = points.boxes(frequencies.counts, classes, len(poor))
+            join_classes(points.costs, boxes, poor, *reach, problem.least_records, most, by_increase, into, stays)
             kept = into == np.arange(len(into))
             alone = (alone | stays)[kept]
             classes = (np.cumsum(kept) - 1)[into[classes]]

@@ -10,7 +10,7 @@ from shoal.algorithms.base import Algorithm, Ints, Problem
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
-    from shoal.kernels.boxes import Space
+    from shoal.algorithms._boxes import Points
 
 
 class TopDownGreedy(Algorithm):
@@ -42,37 +42,31 @@ class TopDownGreedy(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Part, repair, and join groups that do not comply."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
-        from shoal.algorithms._boxes import space_of
+        problem.begin()
+        from shoal.algorithms._boxes import Points
         from shoal.algorithms._groups import Groups
-        from shoal.algorithms._records import regrouped
+        from shoal.algorithms._records import answer
 
         frequencies = problem.frequencies
-        space = space_of(problem.columns)
-        groups = Groups(space, frequencies.tuples, frequencies.counts, _parted(problem, space))
+        points = Points.of(problem.columns, frequencies.tuples)
+        groups = Groups(points, frequencies.counts, _parted(problem, points))
         groups.settle(problem.least_records, lambda left: problem.progress("repairing groups", left, 0))
-        return regrouped(problem, [(np.arange(len(frequencies.tuples), dtype=np.int64), *groups.shares())])
+        return answer(problem, [(np.arange(len(points), dtype=np.int64), *groups.shares())])
 
 
-def _parted(problem: Problem, space: Space) -> Ints:
+def _parted(problem: Problem, points: Points) -> Ints:
     """Return the group of each tuple, before the repair."""
-    from shoal.algorithms._boxes import empty_boxes
-    from shoal.algorithms._groups import ROUNDS
-    from shoal.kernels.boxes import bisect
+    from shoal.algorithms._groups import parted
 
     k, counts = problem.least_records, problem.frequencies.counts
-    codes = np.ascontiguousarray(problem.frequencies.tuples)
-    pair = empty_boxes(space, 2)
+    pair = points.room(2)
     result = np.zeros(len(counts), np.int64)
     number = 0
     waiting = [np.random.default_rng(problem.seed).permutation(len(counts)).astype(np.int64)]
     while waiting:
         group = waiting.pop()
         if counts[group].sum() > k and len(group) > 1:
-            right = np.zeros(len(group), bool)
-            bisect(space, pair, codes[group], counts[group], ROUNDS, right)
+            right = parted(points.at(group), counts[group], pair)
             if max(counts[group[right]].sum(), counts[group[~right]].sum()) >= k:
                 waiting += [group[right], group[~right]]
                 continue

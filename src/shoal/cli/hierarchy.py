@@ -132,7 +132,7 @@ def compare(data: Data, column: Column, k: K = 5, policy: FromPolicy = None, jso
 
 
 def _print_candidates(rows: Sequence[dict[str, Any]], *, with_distortion: bool = False) -> None:
-    from shoal.reporting.trees import nodes_of, spread
+    from shoal.reporting.tree_page import nodes_of, spread
 
     names = ["method", f"loss at k={rows[0]['k']}", "mean loss", "levels", "nodes per level"]
     cells = [

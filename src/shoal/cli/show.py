@@ -120,7 +120,7 @@ def progress(quiet: bool) -> Iterator[Progress]:
 
 def levels(rows: Sequence[Row]) -> None:
     """Print what each level of a hierarchy is like."""
-    from shoal.reporting.trees import examples_of, spread
+    from shoal.reporting.tree_page import examples_of, spread
 
     cells = []
     for row in rows:

@@ -32,6 +32,27 @@ class Column:
     """The highest level that each code may be shown at, where the policy sets boundaries."""
 
     @property
+    def points(self) -> Floats:
+        """Each value as a share of the column's range; not a number where it is missing or has no order."""
+        result, domain = np.full(self.levels.size, np.nan), self.levels.domain
+        if domain.ordered:
+            result[: len(domain)] = domain.values.astype(np.float64) / (domain.span or 1.0)
+        return result
+
+    @property
+    def bounded_by(self) -> Ints:
+        """The number of the boundary of each code: a class stays within the boundaries if its codes share one.
+
+        The boundary of a code is the first one above it. If two codes have different ones, then one of the two codes
+        is not under the other's, so what shows both is above it.
+        """
+        levels = self.levels
+        limits = np.full(levels.size, levels.height, np.int64) if self.limits is None else self.limits
+        labels = levels.codes[limits, np.arange(levels.size)]
+        _, first, place = np.unique(limits * levels.size + labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[place].astype(np.int64)
+
+    @property
     def informed(self) -> float:
         """log2 of the records with the same value, summed over the records: what the raw column tells least."""
         own = self.levels.own.astype(np.float64)

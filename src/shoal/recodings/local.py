@@ -37,6 +37,20 @@ class Local(Recoding):
     stopped: str = ""
     """Why the search ended early, if it did."""
 
+    @classmethod
+    def of(cls, members: Ints, cells: Ints, weights: Ints) -> Local:
+        """Return the recoding of pieces in any order; those of one cell and class become one.
+
+        Examples
+        --------
+        >>> Local.of(np.array([1, 0, 1]), np.array([2, 0, 2]), np.array([4, 5, 6])).weights
+        array([ 5, 10])
+        """
+        count = int(members.max(initial=-1)) + 2
+        keys, place = np.unique(cells * count + members + 1, return_inverse=True)
+        added = np.bincount(place, weights, minlength=len(keys)).astype(np.int64)
+        return cls(keys % count - 1, keys // count, added)
+
     @property
     def count(self) -> int:
         """The number of classes."""

@@ -10,11 +10,11 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from shoal.reporting.signs import line, n
+from shoal.reporting.signs import GRID, INK, MUTED, line, n, text
 from shoal.reporting.words import NOTHING, count, number
 
 _WIDTH = 760
-_INK, _MUTED, _GRID, _TRACK = "#1d2733", "#5a6775", "#e3e8ed", "#eef1f5"
+_TRACK = "#eef1f5"
 _MAIN, _PALE, _ALARM = "#35658f", "#aab6c3", "#a83a32"
 _WIDEST = 64
 """Few bars stay bars."""
@@ -111,10 +111,10 @@ def histogram(sizes: npt.ArrayLike, asked: int | None = None, unit: str = "recor
         # the open last bin is always named, so its left neighbour gives way
         is_last = place == len(parts) - 1
         if (place % every == 0 and (is_last or len(parts) - 1 - place >= every or every == 1)) or is_last:
-            drawn.append(_text(x + step / 2, floor + 16, part.label, anchor="middle", size=11))
-    drawn.append(line(left, floor, _WIDTH - right, floor, _MUTED))
-    drawn.append(_text(left + wide / 2, height - 8, f"class size, in {unit}", anchor="middle"))
-    drawn.append(_text(left - 8, 14, "classes", anchor="end", size=11))
+            drawn.append(text(x + step / 2, floor + 16, part.label, anchor="middle", size=11))
+    drawn.append(line(left, floor, _WIDTH - right, floor, MUTED))
+    drawn.append(text(left + wide / 2, height - 8, f"class size, in {unit}", anchor="middle"))
+    drawn.append(text(left - 8, 14, "classes", anchor="end", size=11))
     if asked is not None:
         drawn.append(_mark(parts, asked, left, step, top - 10, floor))
     return _svg(height, f"Number of classes by class size, in {unit}", drawn)
@@ -125,8 +125,8 @@ def _mark(parts: Sequence[Bin], asked: int, left: float, step: float, top: float
     below = sum(part.high is not None and part.high < asked for part in parts)
     x = left + below * step
     side = "start" if x < _WIDTH * 0.7 else "end"
-    text = _text(x + (6 if side == "start" else -6), top + 4, f"asked: at least {asked:,}", anchor=side)
-    return line(x, top - 6, x, floor, _INK, dash="4 3") + text
+    words = text(x + (6 if side == "start" else -6), top + 4, f"asked: at least {asked:,}", anchor=side)
+    return line(x, top - 6, x, floor, INK, dash="4 3") + words
 
 
 def _ticks(highest: int) -> tuple[int, list[int]]:
@@ -137,7 +137,7 @@ def _ticks(highest: int) -> tuple[int, list[int]]:
 
 
 def _grid(tick: int, y: float, left: float, right: float) -> str:
-    return line(left, y, right, y, _GRID) + _text(left - 8, y + 4, count(tick), anchor="end", size=11)
+    return line(left, y, right, y, GRID) + text(left - 8, y + 4, count(tick), anchor="end", size=11)
 
 
 def bars(values: Iterable[tuple[str, float]], title: str = "Loss per column") -> str:
@@ -169,7 +169,7 @@ def paired(values: Iterable[tuple[str, float | None, float]], title: str, *, leg
     for label, before, after in rows:
         shown = [(_MAIN, after)] if before is None else [(_PALE, before), (_MAIN, after)]
         middle = y + 9 * len(shown) + 1
-        drawn.append(_text(200, middle + 3, _short(label), anchor="end", size=13, color=_INK, title=label))
+        drawn.append(text(200, middle + 3, _short(label), anchor="end", size=13, color=INK, title=label))
         for color, value in shown:
             drawn.append(_scaled(y, value, color, label))
             y += 18
@@ -178,9 +178,7 @@ def paired(values: Iterable[tuple[str, float | None, float]], title: str, *, leg
 
 
 def _legend() -> str:
-    return (
-        _bar(212, 6, 12, 12, _PALE) + _text(230, 16, "before") + _bar(292, 6, 12, 12, _MAIN) + _text(310, 16, "after")
-    )
+    return _bar(212, 6, 12, 12, _PALE) + text(230, 16, "before") + _bar(292, 6, 12, 12, _MAIN) + text(310, 16, "after")
 
 
 def _scaled(y: float, value: float, color: str, label: str) -> str:
@@ -190,7 +188,7 @@ def _scaled(y: float, value: float, color: str, label: str) -> str:
     said = number(float(value)) if math.isfinite(value) else NOTHING
     # a loss or risk that is not 0 must be seen, however small
     bar = _bar(212, y, max(length, 1.5 if length > 0 else 0.0), 14, color, f"{label}: {said}")
-    return track + bar + _text(_WIDTH - 4, y + 11.5, said, anchor="end", color=_INK)
+    return track + bar + text(_WIDTH - 4, y + 11.5, said, anchor="end", color=INK)
 
 
 def _short(label: str, most: int = 26) -> str:
@@ -208,20 +206,3 @@ def _svg(height: float, title: str, parts: Iterable[str]) -> str:
 def _bar(x: float, y: float, width: float, height: float, color: str, title: str = "") -> str:
     told = f"<title>{escape(title)}</title>" if title else ""
     return f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="{color}">{told}</rect>'
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    anchor: str = "start",
-    size: int = 12,
-    color: str = _MUTED,
-    title: str = "",
-) -> str:
-    told = f"<title>{escape(title)}</title>" if title and title != text else ""
-    return (
-        f'<text x="{n(x)}" y="{n(y)}" text-anchor="{anchor}" font-size="{size}" fill="{color}">'
-        f"{escape(text)}{told}</text>"
-    )

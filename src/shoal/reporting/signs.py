@@ -42,13 +42,15 @@ def text(
     color: str = MUTED,
     bold: bool = False,
     halo: bool = False,
+    title: str = "",
 ) -> str:
-    """Write a text; with a halo where it may lie on something else."""
+    """Write a text; with a halo where it may lie on something else, with a title where it does not say all."""
     extra = ' font-weight="600"' if bold else ""
     extra += ' stroke="#fff" stroke-width="3" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+    told = f"<title>{escape(clean(title))}</title>" if title and title != words else ""
     return (
         f'<text x="{n(x)}" y="{n(y)}" text-anchor="{anchor}" font-size="{n(size)}" fill="{color}"{extra}>'
-        f"{escape(clean(words))}</text>"
+        f"{escape(clean(words))}{told}</text>"
     )
 
 

@@ -1,21 +1,16 @@
-"""Drawings of hierarchies: the labels of each level in, SVG or a page out. No script, no fonts, no clock."""
+"""Drawings of hierarchies: the labels of each level in, SVG out. No script, no fonts, no clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
-
-import numpy as np
 
 from shoal.hierarchies._nodes import Node, Row
-from shoal.reporting.html import fill
-from shoal.reporting.signs import clean, length, n, ticks
+from shoal.reporting.signs import INK, LINE, MUTED, clean, length, n, ticks
 from shoal.reporting.words import count, number, share
 
 WIDTH = 960
-_INK, _MUTED, _LINE = "#1d2733", "#5a6775", "#c3ccd5"
 _PALE, _DARK = (0xEC, 0xF1, 0xF6), (0x1F, 0x4B, 0x76)
 _GUTTER, _HEAD, _KEY = 92.0, 40.0, 44.0
 _THIN = 2.0
@@ -86,7 +81,7 @@ def draw(rows: Sequence[Row], title: str, *, kind: str = "text") -> str:
     8
     """
     if not rows or not rows[0].nodes:
-        return _svg(60, title, [_text(12, 34, "There are no values to draw.", color=_MUTED)])
+        return _svg(60, title, [_text(12, 34, "There are no values to draw.", color=MUTED)])
     scale = _scale(rows, kind)
     total = max(sum(node.records for node in rows[-1].nodes), 1)
     values = len(rows[0].nodes)
@@ -168,7 +163,7 @@ def _from_left(rows: Sequence[Row], title: str, total: int) -> str:
     drawn = [_key()]
     for place, (row, placed) in enumerate(reversed(list(zip(rows, _places(rows, None, "text"), strict=True)))):
         x = place * wide
-        drawn.append(_text(x + 2, _KEY + 14, f"level {row.level}", size=12, color=_INK, bold=True))
+        drawn.append(_text(x + 2, _KEY + 14, f"level {row.level}", size=12, color=INK, bold=True))
         drawn.append(_text(x + 2, _KEY + 29, _many(len(row.nodes), row.level), size=11))
         for cell in _cells(placed, tall):
             box = x, _KEY + _HEAD + cell.low, wide, cell.size
@@ -200,7 +195,7 @@ def _from_top(rows: Sequence[Row], title: str, total: int, scale: tuple[float, f
         cells = _cells(placed, WIDTH - _GUTTER)
         tall = _tall(cells)
         middle = y + tall / 2
-        drawn.append(_text(2, middle - 2 if tall >= _LEAST else middle + 4, f"level {row.level}", 12, _INK, bold=True))
+        drawn.append(_text(2, middle - 2 if tall >= _LEAST else middle + 4, f"level {row.level}", 12, INK, bold=True))
         if tall >= _LEAST:
             drawn.append(_text(2, middle + 12, _many(len(row.nodes), row.level)))
         else:
@@ -253,7 +248,7 @@ def _axis(rows: Sequence[Row], scale: tuple[float, float], kind: str, y: float) 
     for tick in ticks(low, high):
         x = _GUTTER + (tick - low) / ((high - low) or 1.0) * room
         anchor = "start" if x < _GUTTER + 12 else "end" if x > WIDTH - 12 else "middle"
-        parts.append(f'<line x1="{n(x)}" y1="{n(y)}" x2="{n(x)}" y2="{n(y + 4)}" stroke="{_LINE}"/>')
+        parts.append(f'<line x1="{n(x)}" y1="{n(y)}" x2="{n(x)}" y2="{n(y + 4)}" stroke="{LINE}"/>')
         parts.append(_text(x, y + 16, f"{tick:,.10g}", anchor=anchor))
     return "".join(parts)
 
@@ -297,7 +292,7 @@ def _on(part: float) -> tuple[str, str]:
     strength = _clip(part) ** (1 / 3)
     if strength > 0.65:
         return "#ffffff", "#e6eef5"
-    return _INK, _INK if strength > 0.3 else _MUTED
+    return INK, INK if strength > 0.3 else MUTED
 
 
 def _key() -> str:
@@ -329,7 +324,7 @@ def _text(
     y: float,
     text: str,
     size: int = 11,
-    color: str = _MUTED,
+    color: str = MUTED,
     *,
     anchor: str = "start",
     bold: bool = False,
@@ -352,105 +347,3 @@ def _svg(height: float, title: str, parts: Sequence[str]) -> str:
         f"font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif\">"
         f"<title>{told}</title>{''.join(parts)}</svg>"
     )
-
-
-# The page
-
-
-def page(
-    rows: Sequence[Row],
-    column: str,
-    *,
-    method: str,
-    kind: str = "text",
-    summary: str = "",
-    parameters: Mapping[str, str] | None = None,
-    compared: Sequence[Mapping[str, Any]] = (),
-) -> str:
-    """Return a hierarchy as one self-contained HTML page: the drawing, what each level costs, what was compared.
-
-    Examples
-    --------
-    >>> root = Node("*", 3, 1, None, None, 0.0, 1.0, 0, 0)
-    >>> "<svg" in page([Row(0, (root,)), Row(1, (root,))], "size", method="suppress")
-    True
-    """
-    total = sum(node.records for node in rows[-1].nodes) if rows else 0
-    data = {
-        "column": column,
-        "method": method,
-        "summary": summary,
-        "parameters": dict(parameters or {}),
-        "facts": [
-            ("Records", count(total)),
-            ("Values", count(len(rows[0].nodes) if rows else 0)),
-            ("Levels", count(len(rows))),
-            ("Labels above the values", count(sum(len(row.nodes) for row in rows[1:]))),
-        ],
-        "drawing": draw(rows, f"{column}: {method}", kind=kind),
-        "levels": [_level(row) for row in rows],
-        "compared": [_compared(row) for row in compared],
-        "k": count(compared[0]["k"]) if compared else "",
-        "split": next((row.level for row in rows if any(len(node.parents) > 1 for node in row.nodes)), None),
-    }
-    return fill("hierarchy.html.j2", data)
-
-
-def _level(row: Row) -> dict[str, str]:
-    least, middle, most = row.records
-    return {
-        "level": str(row.level),
-        "nodes": count(len(row.nodes)),
-        "least": count(least),
-        "median": f"{middle:,.10g}",
-        "most": count(most),
-        "distortion": spread(row.distortion),
-        "loss": number(float(row.loss)),
-        "labels": examples_of(row.nodes),
-    }
-
-
-def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "method": row["method"],
-        "at_k": number(row["loss_at_k"]),
-        "loss": number(row["loss"]),
-        "nodes": nodes_of(row["nodes"]),
-        "chosen": row["chosen"],
-        "nested": row["nested"],
-    }
-
-
-def spread(ends: tuple[float, float] | Sequence[float]) -> str:
-    """Return the least and the most of a measure, or one number where they are the same.
-
-    Examples
-    --------
-    >>> spread((0.45, 0.96)), spread((5.0, 5.0))
-    ('0.45–0.96', '5')
-    """
-    low, high = (f"{np.round(end, 3):.10g}" for end in ends)
-    return low if low == high else f"{low}–{high}"
-
-
-def nodes_of(counts: Sequence[int]) -> str:
-    """Return the number of nodes of each level, the values first.
-
-    Examples
-    --------
-    >>> nodes_of([100, 10, 1])
-    '100 · 10 · 1'
-    """
-    return " · ".join(count(one) for one in counts)
-
-
-def examples_of(nodes: Sequence[Node], most: int = 4, wide: int = 60) -> str:
-    """Return the first labels of a level and how many more there are, on one short line."""
-    shown: list[str] = []
-    for node in nodes[:most]:
-        text = name(node)
-        shown.append(text if len(text) <= wide // 2 else text[: wide // 2 - 1] + "…")
-        if sum(map(len, shown)) > wide:
-            break
-    more = len(nodes) - len(shown)
-    return "  ".join(shown) + (f"  … {count(more)} more" if more else "")

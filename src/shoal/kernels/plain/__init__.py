@@ -1,0 +1,1 @@
+"""Plain twins of the compiled kernels: slow, obvious, and what tests compare them with."""
