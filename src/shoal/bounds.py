@@ -37,7 +37,7 @@ _CELL = 10
 """Work for each cell of the table that the basic bound may take: about a tenth of what reading and auditing it takes."""
 _LEAST = 1_000_000
 """Work that any table may take: about a hundredth of a second."""
-_FIRST_CAP = 1 / 16
+_FIRST_CAP = 1 / 8
 """What a record pays at most in the first walk, as a share of what it could pay."""
 _RAISE = 8
 """A cap is raised where the walk is expected to take no more than this part of what is left, and shares are next."""
@@ -47,6 +47,8 @@ _STEP = 0.2
 """How far shares move along the slope in the first round."""
 _MOST_IDS = 64
 """Members of a class that are written down, to see who keeps whom low."""
+_IDS = 30_000_000
+"""Members that are written down in all."""
 _SAFE = 1e-9
 """The part of the bound that is given away for what rounding may have added, and of what could be lost at all."""
 
@@ -88,11 +90,12 @@ class LowerBound(Frozen):
         if not records or weight <= 0:
             return Bound(0.0, "there is nothing to lose")
         budget = int(self.effort * _SECOND) + _LEAST + _CELL * records * len(problem.columns)
-        search = _Shares(boxes_of(problem), ceiling_of(problem.columns), budget)
+        boxes = boxes_of(problem)
+        search = _Shares(len(boxes.counts), ceiling_of(problem.columns), budget)
         stopped = ""
         try:
-            search.deepen(_RAISE if self.effort else 1)
-            while self.effort and search.level():
+            search.deepen(boxes, _RAISE if self.effort else 1)
+            while self.effort and search.level(boxes):
                 problem.progress("raising the bound", search.rounds, 0)
         except KeyboardInterrupt:
             stopped = "; stopped early"
@@ -102,9 +105,9 @@ class LowerBound(Frozen):
 class _Shares:
     """What records pay at least, and the work that is left to raise it; ``best`` is proven at any time."""
 
-    def __init__(self, boxes: Boxes, ceiling: float, budget: int) -> None:
-        self.boxes, self.ceiling, self.left = boxes, ceiling, budget
-        self.shares = np.zeros(len(boxes.counts))
+    def __init__(self, size: int, ceiling: float, budget: int) -> None:
+        self.ceiling, self.left = ceiling, budget
+        self.shares = np.zeros(size)
         self.best, self.cap, self.rounds, self.work = 0.0, 0.0, 0, 0
 
     @property
@@ -115,51 +118,57 @@ class _Shares:
         how = "each record pays at least its cheapest box that holds enough records"
         return how if self.cap >= self.ceiling else f"{how}; boxes that cost more than {self.cap:.2g} were not told apart"
 
-    def deepen(self, times: int) -> None:
+    def deepen(self, boxes: Boxes, times: int) -> None:
         """Find the cheapest boxes, up to higher and higher caps, until the next walk takes too much of what is left."""
-        from shoal.kernels.bounding import cheapest_boxes
+        from shoal.kernels.bounding import room_for, walk_boxes
+        from shoal.kernels.windows import Ratios
 
-        cap = self.ceiling * _FIRST_CAP
-        resolved = np.zeros(len(self.shares), bool)
-        while cap > self.cap and self.left > 0:
-            allowed = self.left // times if self.cap else self.left // 4
-            lowest = np.where(resolved, self.shares, cap)
-            left = cheapest_boxes(self.boxes, allowed, lowest)
+        room, nobody = room_for(boxes, 0), np.empty((0, 0), np.int32)
+        cap, reached = self.ceiling * _FIRST_CAP, 0.0
+        shares, resolved = np.zeros(len(self.shares)), np.zeros(len(self.shares), bool)
+        while cap > reached and self.left > 0:
+            allowed = self.left // times if reached else self.left // 4
+            lowest = np.where(resolved, shares, cap)
+            left = walk_boxes(boxes, *room, False, allowed, lowest, Ratios(lowest, lowest, nobody, nobody))
             self.left -= allowed - left
-            if left < 0 and self.cap:
+            if left < 0 and reached:
                 break
             if left < 0:
                 cap /= 4
                 continue
-            self.shares, self.work, resolved = lowest, allowed - left, lowest < cap
-            self.cap = self.ceiling if resolved.all() else cap
-            self.best = float(self.shares @ self.boxes.counts)
+            self.work, shares, resolved = allowed - left, lowest, lowest < cap
+            reached = self.ceiling if resolved.all() else cap
+            self.shares = np.maximum(self.shares, shares)
+            self.best, self.cap = float(self.shares @ boxes.counts), max(reached, self.cap)
             if 2 * self.work * times > self.left:
                 break
             cap = min(2 * cap, self.ceiling)
 
-    def level(self) -> bool:
+    def level(self, boxes: Boxes) -> bool:
         """Raise and lower shares until each is held by a box that is full; return whether there was enough work left.
 
         A class of k records in a box has the sum s of shares; for each of its records the ratio is at least
         s / (k × cost of the box), so the divided shares add up to no more than k × cost. Larger classes are means of
         those. Boxes that cost more than ``_REACH`` times their largest share have ratios below ``1 / _REACH``.
         """
-        from shoal.kernels.bounding import largest_ratios
+        from shoal.kernels.bounding import room_for, walk_boxes
         from shoal.kernels.windows import Ratios
 
         if self.best <= 0.0 or self.work > self.left:
             return False
-        size, width = len(self.shares), min(self.boxes.least, _MOST_IDS)
+        size = len(self.shares)
+        width = max(min(boxes.least, _MOST_IDS, _IDS // size), 1)
         ids, counts = np.full((size, width), -1, np.int32), np.zeros((size, width), np.int32)
         ratios = np.full(size, 1.0 / _REACH)
-        left = largest_ratios(self.boxes, self.left, Ratios(self.shares, ratios, ids, counts))
-        self.left, self.work = left - size * width, self.left - left
+        room = room_for(boxes, width)
+        left = walk_boxes(boxes, *room, True, self.left, self.shares, Ratios(self.shares, ratios, ids, counts))
+        self.work = self.left - left + size * (width + 16)
+        self.left -= self.work
         if left < 0:
             return False
         shares = np.minimum(np.where(self.shares > 0.0, self.shares / ratios, 0.0), self.ceiling)
-        self.best, self.rounds = max(self.best, float(shares @ self.boxes.counts)), self.rounds + 1
-        pressure = _pressure(ids, counts, shares * self.boxes.counts, shares)
+        self.best, self.rounds = max(self.best, float(shares @ boxes.counts)), self.rounds + 1
+        pressure = _pressure(ids, counts, shares * boxes.counts, shares)
         self.shares = shares * np.exp(_STEP / (1 + 0.1 * self.rounds) * np.clip(1.0 - pressure, -1.0, 1.0))
         return True
 

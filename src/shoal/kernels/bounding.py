@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-from shoal.kernels.spread import open_columns
-from shoal.kernels.windows import Ratios, Scan, cheapest_windows, insert_share, largest_means, narrowest_windows
+from shoal.kernels.spread import Boxes, Open, open_columns
+from shoal.kernels.windows import Scan, insert_share, narrowest_windows, scan_windows
 
 FLAT, OPEN = 1, 2
 """Kinds of steps: the line does not count; what the records need in the column does. 0 is neither."""
@@ -33,9 +33,50 @@ class Parts(NamedTuple):
     ends: Any
     spent: Any  # [column]: what it costs
     slots: Any  # [label]: the part of a label, -1 for none
+    labels: Any  # [part]: its label
     slot_of: Any  # [place]: the part of each member
     sizes: Any  # [2, part]: records, tuples
     limits: Any  # [2, part]: the highest limit, the smallest ratio
+
+
+class Room(NamedTuple):
+    """What a walk writes on."""
+
+    parts: Parts
+    scan: Scan
+    open: Open
+
+
+def room_for(boxes: Boxes, wanted: int) -> Room:
+    """Return room for walks; ``wanted``: how many members of a class are written down."""
+    columns, size = boxes.codes.shape
+    parts = Parts(
+        np.tile(np.arange(size, dtype=np.int32), (columns + 1, 1)),
+        np.empty((columns + 1, size + 1), np.int64),
+        np.empty((columns + 1, size), np.float64),
+        np.zeros(columns + 1, np.int64),
+        np.zeros(columns + 1, np.int64),
+        np.full(columns + 1, -1, np.int64),
+        np.zeros(columns + 1, np.int64),
+        np.full(columns + 1, size, np.int64),
+        np.zeros(columns + 1, np.float64),
+        np.full(int(boxes.labels.max(initial=0)) + 1, -1, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty((2, size), np.int64),
+        np.empty((2, size), np.float64),
+    )
+    scan = Scan(
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty((3, size), np.float64),
+        np.empty(boxes.least + 1, np.float64),
+        np.empty(boxes.least + 1, np.int64),
+        np.empty(boxes.least + 1, np.int32),
+        np.empty((size, wanted), np.int32),
+        np.empty((size, wanted), np.int32),
+    )
+    return Room(parts, scan, open_columns(boxes))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -53,6 +94,7 @@ def _divide(boxes, parts, column, by_mean, limits, raised):
         if slot < 0:
             slot = found
             parts.slots[label] = slot
+            parts.labels[slot] = label
             records[slot], tuples[slot], highest[slot], smallest[slot] = 0, 0, 0.0, np.inf
             parts.costs[column, slot] = parts.spent[column] + boxes.costs[here + codes[t]]
             found += 1
@@ -62,10 +104,9 @@ def _divide(boxes, parts, column, by_mean, limits, raised):
         highest[slot] = max(highest[slot], limits[t])
         if by_mean and limits[t] > 0.0:
             smallest[slot] = min(smallest[slot], raised.ratios[t])
-    for i in range(begin, end):
-        parts.slots[boxes.labels[here + codes[members[i]]]] = -1
     kept, at = 0, 0
     for p in range(found):
+        parts.slots[parts.labels[p]] = -1
         price = parts.costs[column, p]
         most = highest[p] / smallest[p] if by_mean else highest[p]
         if records[p] < boxes.least or price >= most:
@@ -124,11 +165,11 @@ def _most(boxes, members, first, last, raised, scan):
 
 
 @nb.njit(cache=True, nogil=True)
-def _scan(boxes, parts, open_, by_mean, most, limits, raised, scan, budget):
-    """Scan the windows of a whole box; return the work done."""
-    columns = len(boxes.steps)
-    members, first, last, cost = parts.members[columns], parts.begins[columns], parts.ends[columns], parts.spent[columns]
-    flat, open_.size[0] = False, 0
+def _opened(boxes, parts, open_):
+    """Note the open columns of a whole box; return whether its windows do not matter."""
+    columns, flat = len(boxes.steps), False
+    members, first, last = parts.members[columns], parts.begins[columns], parts.ends[columns]
+    open_.size[0] = 0
     for column in range(columns):
         kind = boxes.step_kinds[column, parts.steps[column]]
         flat |= kind == FLAT
@@ -137,76 +178,31 @@ def _scan(boxes, parts, open_, by_mean, most, limits, raised, scan, budget):
             offset = boxes.offsets[column, parts.steps[column]]
             open_.columns[at], open_.floors[at] = column, boxes.costs[offset + boxes.codes[column, members[first]]]
             open_.size[0] += 1
-    flat |= boxes.points[members[first]] == boxes.points[members[last - 1]]
-    if by_mean:
-        return largest_means(boxes, open_, members, first, last, cost, flat, most, raised, scan, budget)
-    if open_.size[0] > 0:
-        return cheapest_windows(boxes, open_, members, first, last, cost, flat, limits, scan, budget)
-    if not flat:
-        return narrowest_windows(boxes, members, first, last, cost, limits, scan)
-    for i in range(first, last):
-        limits[members[i]] = min(limits[members[i]], cost)
-    return last - first
+    return flat or boxes.points[members[first]] == boxes.points[members[last - 1]]
 
 
 @nb.njit(cache=True, nogil=True)
-def _room(boxes, by_mean, wanted):
-    """Return room for the walk and for its scans."""
-    columns, size = boxes.codes.shape
-    least, blocks = boxes.least, size if by_mean else 0
-    parts = Parts(
-        np.empty((columns + 1, size), np.int32),
-        np.empty((columns + 1, size + 1), np.int32),
-        np.empty((columns + 1, size), np.float64),
-        np.zeros(columns + 1, np.int64),
-        np.zeros(columns + 1, np.int64),
-        np.full(columns + 1, -1, np.int64),
-        np.zeros(columns + 1, np.int64),
-        np.full(columns + 1, size, np.int64),
-        np.zeros(columns + 1, np.float64),
-        np.full(boxes.labels.max() + 1, -1, np.int32),
-        np.empty(size, np.int32),
-        np.empty((2, size), np.int64),
-        np.empty((2, size), np.float64),
-    )
-    scan = Scan(
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty((3, size), np.float64),
-        np.empty(least + 1, np.float64),
-        np.empty(least + 1, np.int64),
-        np.empty(least + 1, np.int32),
-        np.empty((blocks, wanted), np.int32),
-        np.empty((blocks, wanted), np.int32),
-    )
-    for i in range(size):
-        parts.members[0, i] = i
-    return parts, scan
+def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
+    """Look at every box that may matter; return what is left of the budget, in about tuples looked at.
 
-
-@nb.njit(cache=True, nogil=True)
-def _walk(boxes, by_mean, budget, limits, raised):
-    """Look at every box that may matter; return what is left of the budget, negative where the walk was given up.
+    Where that is negative, the walk was given up and nothing is known. Without means, lower what each tuple pays (the
+    limits) to its cheapest box; boxes that cost what the limits say at first are not looked for. With means, raise the
+    ratio of each tuple (whose limits are the shares) to the largest of its classes, from what it is at first.
 
     Boxes are found from the first column to the last: each step divides the tuples of the box so far. A part is left
     out where it holds too few records, where it costs what everyone in it is known to pay already (with means: where
     its largest shares raise no ratio), and where an earlier step, which costs no more, holds all of it too.
     """
-    columns = len(boxes.steps)
-    if boxes.counts.sum() < boxes.least:
-        return budget
-    parts, scan = _room(boxes, by_mean, raised.ids.shape[1])
-    open_ = open_columns(boxes)
-    column = 0
+    columns, column = len(boxes.steps), np.int64(0)
+    parts.steps[0], parts.many[0], parts.next[0] = -1, 0, 0
     while column >= 0 and budget >= 0:
         if parts.next[column] >= parts.many[column]:  # on to the next step
             parts.steps[column] += 1
             if parts.steps[column] == boxes.steps[column]:
-                parts.steps[column] = -1
                 column -= 1
                 continue
             _divide(boxes, parts, column, by_mean, limits, raised)
-            budget -= parts.ends[column] - parts.begins[column] + 4
+            budget -= 2 * (parts.ends[column] - parts.begins[column]) + 8
             continue
         p = parts.next[column]
         parts.next[column] += 1
@@ -221,34 +217,20 @@ def _walk(boxes, by_mean, budget, limits, raised):
         if price >= most:
             continue
         work = _held_before(boxes, parts, column, first, last)
-        budget -= abs(work) // 2
+        budget -= abs(work)
         if work < 0:
             continue
         parts.begins[column + 1], parts.ends[column + 1], parts.spent[column + 1] = first, last, price
         if column + 1 < columns:
             column += 1
-            parts.many[column] = parts.next[column] = 0
+            parts.steps[column], parts.many[column], parts.next[column] = -1, 0, 0
+            continue
+        flat = _opened(boxes, parts, open_)
+        if flat or by_mean or open_.size[0]:
+            most = most if by_mean else 0.0
+            budget -= scan_windows(
+                boxes, open_, members, first, last, price, flat, by_mean, most, limits, raised, scan, budget
+            )
         else:
-            budget -= _scan(boxes, parts, open_, by_mean, most, limits, raised, scan, budget)
+            budget -= narrowest_windows(boxes, members, first, last, price, limits, scan)
     return budget
-
-
-@nb.njit(cache=True, nogil=True)
-def cheapest_boxes(boxes, budget, lowest):
-    """Lower what each tuple pays to its cheapest box; return what is left of the budget, in about tuples looked at.
-
-    Where that is negative, the walk was given up and the cheapest boxes are not known. Boxes that cost as much as
-    ``lowest`` says at first, for all their tuples, are not looked for.
-    """
-    nobody = np.empty((0, 0), np.int32)
-    return _walk(boxes, False, budget, lowest, Ratios(lowest, lowest, nobody, nobody))
-
-
-@nb.njit(cache=True, nogil=True)
-def largest_ratios(boxes, budget, raised):
-    """Raise the ratio of each tuple to the largest of its classes; return what is left of the budget.
-
-    Where that is negative, the walk was given up and ratios are not known. Ratios that are smaller than at first are
-    not looked for.
-    """
-    return _walk(boxes, True, budget, raised.shares, raised)

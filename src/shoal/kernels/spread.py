@@ -50,18 +50,17 @@ class Open(NamedTuple):
     widths: Any  # how near each other k of the records are
 
 
-@nb.njit(cache=True, nogil=True)
-def open_columns(boxes):
+def open_columns(boxes: Boxes) -> Open:
     """Return room for the open columns of any box."""
-    columns, least = len(boxes.steps), boxes.least
-    rows = columns if boxes.shown.max() > 0 else 0
+    columns = len(boxes.steps)
+    rows = columns if boxes.shown.any() else 0
     return Open(
         np.zeros(1, np.int64),
         np.zeros(columns, np.int64),
         np.zeros(columns, np.float64),
         np.zeros(columns, np.bool_),
         np.zeros((rows, boxes.places.shape[1]), np.int64),
-        np.zeros((rows, least + 1), np.int64),
+        np.zeros((rows, boxes.least + 1), np.int64),
         np.zeros((rows, LISTED), np.float64),
         np.zeros((rows, LISTED), np.int64),
         np.zeros(columns, np.int64),
@@ -87,7 +86,7 @@ def grow(boxes, open_, member):
         open_.having[at, before] -= 1
         open_.having[at, after] += 1
         open_.lengths[at] = max(open_.lengths[at], after)
-        work += 1
+        work += 2
     return work
 
 

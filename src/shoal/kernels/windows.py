@@ -69,50 +69,7 @@ def narrowest_windows(boxes, group, begin, end, cost, lowest, scan):
         if before >= 0:
             best = min(best, points[group[begin + t]] - points[group[begin + before]])
         lowest[group[begin + t]] = min(lowest[group[begin + t]], cost + best)
-    return 2 * size
-
-
-@nb.njit(cache=True, nogil=True)
-def cheapest_windows(boxes, open_, group, begin, end, cost, flat, lowest, scan, budget):
-    """Lower what each tuple pays to the cheapest window, with what its records need in the open columns.
-
-    A window grows until the open columns need no more than the box says. From there on only its width counts: such a
-    window is stretched to the tuples behind it.
-    """
-    highest, work, start = 0.0, end - begin, begin
-    for i in range(begin, end):
-        highest = max(highest, lowest[group[i]])
-    while start < end and work <= budget:
-        origin = boxes.points[group[start]]
-        held, block, j, done = np.int64(0), 0, start, False
-        while j < end and not done:
-            place = boxes.points[group[j]]
-            price = cost if flat else cost + place - origin
-            if price >= highest:
-                break
-            while j < end and (flat or boxes.points[group[j]] == place):
-                held += boxes.counts[group[j]]
-                work += grow(boxes, open_, group[j])
-                j += 1
-            scan.stops[block], scan.sums[0, block] = j, np.inf
-            if held >= boxes.least:
-                over = excess(boxes, open_)
-                scan.sums[0, block], done = price + over, over == 0.0
-            block += 1
-        work += 2 * (j - start) + clear(boxes, open_, group, start, j)
-        best = np.inf
-        for b in range(block - 1, -1, -1):
-            best = min(best, scan.sums[0, b])
-            for i in range(start if b == 0 else scan.stops[b - 1], scan.stops[b]):
-                lowest[group[i]] = min(lowest[group[i]], best)
-        if flat:
-            return work
-        while start < end and boxes.points[group[start]] == origin:
-            scan.ends[start] = j  # the first tuple behind; to reach it costs too much where the window is not done
-            start += 1
-    if work <= budget:
-        _stretch(boxes, group, begin, end, cost, lowest, scan.ends)
-    return work
+    return 4 * size
 
 
 @nb.njit(cache=True, nogil=True)
@@ -150,22 +107,27 @@ def insert_share(scan, member, share, count, filled, least):
 
 
 @nb.njit(cache=True, nogil=True)
-def largest_means(boxes, open_, group, begin, end, cost, flat, most, raised, scan, budget):
-    """Raise each tuple's ratio to the largest of (mean of the class) / (cost of the box) over its classes here.
+def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, limits, raised, scan, budget):
+    """Look at all windows that cost less than ``most``, with what their records need in the open columns.
 
-    The class of a tuple in a box that has the largest mean is the tuple with those of the largest shares. Windows that
-    cost ``most`` raise nothing.
+    Without means, lower what each tuple pays to its cheapest window. A window grows until the open columns need no more
+    than the box says; from there on only its width counts: such a window is stretched to the tuples behind it.
+
+    With means, raise each tuple's ratio to the largest of (mean of the class) / (cost of the box) over its classes
+    here. The class of a tuple that has the largest mean is the tuple with those of the largest shares.
     """
-    shares, least, opened = raised.shares, boxes.least, open_.size[0] > 0
+    least, shares, opened = boxes.least, raised.shares, open_.size[0] > 0
     work, start, smallest = end - begin, begin, np.inf
     for i in range(begin, end):
-        if shares[group[i]] > 0.0:
+        if by_mean and shares[group[i]] > 0.0:
             smallest = min(smallest, raised.ratios[group[i]])
+        if not by_mean:
+            most = max(most, limits[group[i]])
     while start < end and work <= budget:
         origin = boxes.points[group[start]]
-        filled, held, block, j, raising = 0, np.int64(0), 0, start, False
-        total, in_top = 0.0, np.int64(0)
-        while j < end:
+        block, j, held, done, telling = 0, start, np.int64(0), False, False
+        filled, in_top, total = 0, np.int64(0), 0.0
+        while j < end and not done:
             place = boxes.points[group[j]]
             price = cost if flat else cost + place - origin
             if price >= most:
@@ -173,31 +135,48 @@ def largest_means(boxes, open_, group, begin, end, cost, flat, most, raised, sca
             while j < end and (flat or boxes.points[group[j]] == place):
                 t = group[j]
                 held += boxes.counts[t]
-                if shares[t] > 0.0 and (in_top < least or shares[t] > scan.top_shares[filled - 1]):
+                if by_mean and shares[t] > 0.0 and (in_top < least or shares[t] > scan.top_shares[filled - 1]):
                     filled = insert_share(scan, t, shares[t], boxes.counts[t], filled, least)
                     total, in_top = 0.0, np.int64(0)
                     for at in range(filled):
                         total += scan.top_shares[at] * scan.top_counts[at]
                         in_top += scan.top_counts[at]
-                    work += 1 + filled
+                    work += 2 + filled // 4
                 if opened:
                     work += grow(boxes, open_, t)
                 j += 1
-            scan.stops[block], scan.sums[0, block] = j, -1.0
-            if held >= least and total > smallest * least * price:
-                price += excess(boxes, open_) if opened else 0.0
-                if total > smallest * least * price:
-                    raising = True
-                    work += _note(scan, block, filled, total, in_top, least, price)
+            scan.stops[block], scan.sums[0, block] = j, -1.0 if by_mean else np.inf
+            if held >= least and (not by_mean or total > smallest * least * price):
+                over = excess(boxes, open_) if opened else 0.0
+                if not by_mean:
+                    scan.sums[0, block], done, telling = price + over, over == 0.0, True
+                elif total > smallest * least * (price + over):
+                    work += _note(scan, block, filled, total, in_top, least, price + over)
+                    telling = True
             block += 1
-        work += 4 + j - start + (clear(boxes, open_, group, start, j) if opened else 0)
-        if raising:
+        work += 8 + (j - start) // 2
+        if opened:
+            work += clear(boxes, open_, group, start, j)
+        if telling and by_mean:
             work += _raise_ratios(group, start, block, raised, scan)
-        if flat:
-            break
-        while start < end and boxes.points[group[start]] == origin:
+        elif telling:
+            _lower(group, start, block, limits, scan)
+        while start < end and (flat or boxes.points[group[start]] == origin):
+            scan.ends[start] = j  # the first tuple behind; to reach it costs too much where the window is not done
             start += 1
+    if not (by_mean or flat) and work <= budget:
+        _stretch(boxes, group, begin, end, cost, limits, scan.ends)
     return work
+
+
+@nb.njit(cache=True, nogil=True)
+def _lower(group, start, blocks, limits, scan):
+    """Lower what the tuples of all windows from one start pay: a tuple is in every one that ends behind it."""
+    best = np.inf
+    for b in range(blocks - 1, -1, -1):
+        best = min(best, scan.sums[0, b])
+        for i in range(start if b == 0 else scan.stops[b - 1], scan.stops[b]):
+            limits[group[i]] = min(limits[group[i]], best)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -214,14 +193,14 @@ def _note(scan, block, filled, total, in_top, least, price):
         scan.block_counts[block, at] = scan.top_counts[at]
     if filled < wanted:
         scan.block_ids[block, filled] = -1
-    return min(filled, wanted)
+    return 2 + min(filled, wanted) // 8
 
 
 @nb.njit(cache=True, nogil=True)
 def _raise_ratios(group, start, blocks, raised, scan):
     """Raise the ratios of the tuples of all windows from one start: a tuple is in every one that ends behind it."""
     whole, short, scale, chosen, wanted = -1.0, -1.0, -1.0, -1, raised.ids.shape[1]
-    work = scan.stops[blocks - 1] - start
+    work = (scan.stops[blocks - 1] - start) // 2
     for b in range(blocks - 1, -1, -1):
         if scan.sums[0, b] >= 0.0:
             if scan.sums[0, b] > whole:
@@ -241,7 +220,7 @@ def _raise_ratios(group, start, blocks, raised, scan):
             for at in range(wanted):
                 raised.ids[t, at] = scan.block_ids[chosen, at]
                 raised.counts[t, at] = scan.block_counts[chosen, at]
-                work += 1
                 if scan.block_ids[chosen, at] < 0:
                     break
+            work += 2 + wanted // 8
     return work
