@@ -14,6 +14,7 @@ raised as long as there is work to spend: whatever the table, there is a bound i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from shoal.algorithms.base import Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalog import Frozen
 from shoal.ladders import Step, ceiling_of, ladder, line_of, points_of
 
@@ -33,14 +34,24 @@ Codes = npt.NDArray[np.int32]
 
 _SECOND = 100_000_000
 """Work of about a second, in tuples that are looked at."""
-_CELL = 10
+_CELL = 15
 """Work for each cell of the table that the basic bound may take: about a tenth of what reading and auditing it takes."""
 _LEAST = 1_000_000
 """Work that any table may take: about a hundredth of a second."""
+_ROUND = 50_000
+"""Work that a round counts for in addition: its own cost, however small the table."""
 _FIRST_CAP = 1 / 8
 """What a record pays at most in the first walk, as a share of what it could pay."""
+_SETTLED = 0.9
+"""The part of the records whose cheapest box is to be known before shares are raised."""
 _RAISE = 8
-"""A cap is raised where the walk is expected to take no more than this part of what is left, and shares are next."""
+"""From there on a cap is raised where that takes no more than this part of what is left."""
+_MUCH = 1.25
+"""Open columns tell much where they raise the basic bound by this factor."""
+_BESIDE = 5e-7
+"""Seconds of raising for a cell, beside a search of effort 1: about a tenth of what that takes."""
+_SLOWER = 16
+"""Rounds that count open columns are begun where there is work left for this many that do not."""
 _REACH = 1.3
 """A share grows by no more than this factor in one round."""
 _STEP = 0.2
@@ -94,12 +105,21 @@ class LowerBound(Frozen):
         search = _Shares(len(boxes.counts), ceiling_of(problem.columns), budget)
         stopped = ""
         try:
-            search.deepen(boxes, _RAISE if self.effort else 1)
-            while self.effort and search.level(boxes):
-                problem.progress("raising the bound", search.rounds, 0)
+            for rounds in search.stages(boxes, self.effort > 0):
+                problem.progress("raising the bound", rounds, 0)
         except KeyboardInterrupt:
             stopped = "; stopped early"
         return Bound(max(search.best / (weight * records) * (1.0 - _SAFE) - _SAFE**2, 0.0), search.how + stopped)
+
+    @classmethod
+    def beside(cls, algorithm: Algorithm, problem: Problem) -> LowerBound:
+        """Return the bound to seek unasked: it takes about a tenth of the time that a release takes anyhow.
+
+        Beside a quick search that is the basic bound. A search that has an ``effort`` of its own takes time in
+        proportion to it and to the cells of the table, and so does raising the bound.
+        """
+        cells = problem.frequencies.records * len(problem.columns)
+        return cls(effort=getattr(algorithm, "effort", 0.0) * cells * _BESIDE)
 
 
 class _Shares:
@@ -118,16 +138,34 @@ class _Shares:
         how = "each record pays at least its cheapest box that holds enough records"
         return how if self.cap >= self.ceiling else f"{how}; boxes that cost more than {self.cap:.2g} were not told apart"
 
-    def deepen(self, boxes: Boxes, times: int) -> None:
+    def stages(self, boxes: Boxes, raising: bool) -> Iterator[int]:
+        """Raise the bound as long as there is work left; yield the number of rounds, after each.
+
+        What records need in open columns takes long to count. Where it tells much, it is counted in every round, else
+        only when half of the work is done, if the rest is enough: shares that are feasible without it are so with it.
+        """
+        self.deepen(boxes, False, raising)
+        plain, has_open = self.best, bool(boxes.shown.any())
+        if self.cap >= self.ceiling and has_open and (not raising or _has_ranges(boxes)):
+            self.deepen(boxes, True, raising)
+        tells_much, half = self.best > _MUCH * plain, self.left // 2
+        while raising and not tells_much and self.level(boxes, False):
+            yield self.rounds
+            if has_open and self.left < half and self.work * _SLOWER < self.left:
+                break
+        while raising and has_open and self.level(boxes, True):
+            yield self.rounds
+
+    def deepen(self, boxes: Boxes, counting: bool, raising: bool) -> None:
         """Find the cheapest boxes, up to higher and higher caps, until the next walk takes too much of what is left."""
         from shoal.kernels.bounding import room_for, walk_boxes
         from shoal.kernels.windows import Ratios
 
-        room, nobody = room_for(boxes, 0), np.empty((0, 0), np.int32)
+        room, nobody = room_for(boxes, 0, counting), np.empty((0, 0), np.int32)
         cap, reached = self.ceiling * _FIRST_CAP, 0.0
         shares, resolved = np.zeros(len(self.shares)), np.zeros(len(self.shares), bool)
         while cap > reached and self.left > 0:
-            allowed = self.left // times if reached else self.left // 4
+            allowed = self.left if reached else self.left * 3 // 4
             lowest = np.where(resolved, shares, cap)
             left = walk_boxes(boxes, *room, False, allowed, lowest, Ratios(lowest, lowest, nobody, nobody))
             self.left -= allowed - left
@@ -140,11 +178,12 @@ class _Shares:
             reached = self.ceiling if resolved.all() else cap
             self.shares = np.maximum(self.shares, shares)
             self.best, self.cap = float(self.shares @ boxes.counts), max(reached, self.cap)
-            if 2 * self.work * times > self.left:
+            settled = float(boxes.counts @ resolved) >= _SETTLED * boxes.counts.sum()
+            if 2 * self.work * (_RAISE if raising and settled else 1) > self.left:
                 break
             cap = min(2 * cap, self.ceiling)
 
-    def level(self, boxes: Boxes) -> bool:
+    def level(self, boxes: Boxes, counting: bool) -> bool:
         """Raise and lower shares until each is held by a box that is full; return whether there was enough work left.
 
         A class of k records in a box has the sum s of shares; for each of its records the ratio is at least
@@ -160,9 +199,9 @@ class _Shares:
         width = max(min(boxes.least, _MOST_IDS, _IDS // size), 1)
         ids, counts = np.full((size, width), -1, np.int32), np.zeros((size, width), np.int32)
         ratios = np.full(size, 1.0 / _REACH)
-        room = room_for(boxes, width)
+        room = room_for(boxes, width, counting)
         left = walk_boxes(boxes, *room, True, self.left, self.shares, Ratios(self.shares, ratios, ids, counts))
-        self.work = self.left - left + size * (width + 16)
+        self.work = self.left - left + size * (2 * width + 32) + _ROUND
         self.left -= self.work
         if left < 0:
             return False
@@ -171,6 +210,12 @@ class _Shares:
         pressure = _pressure(ids, counts, shares * boxes.counts, shares)
         self.shares = shares * np.exp(_STEP / (1 + 0.1 * self.rounds) * np.clip(1.0 - pressure, -1.0, 1.0))
         return True
+
+
+def _has_ranges(boxes: Boxes) -> bool:
+    from shoal.kernels.spread import RANGES
+
+    return bool((boxes.shown == RANGES).any())
 
 
 def _pressure(ids: Codes, counts: Codes, masses: Floats, shares: Floats) -> Floats:

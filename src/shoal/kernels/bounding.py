@@ -44,11 +44,15 @@ class Room(NamedTuple):
 
     parts: Parts
     scan: Scan
-    open: Open
+    open: Open | None
+    """``None`` where what the records need in open columns is not counted: that is compiled only when it is asked for."""
 
 
-def room_for(boxes: Boxes, wanted: int) -> Room:
-    """Return room for walks; ``wanted``: how many members of a class are written down."""
+def room_for(boxes: Boxes, wanted: int, counting: bool) -> Room:
+    """Return room for walks.
+
+    ``wanted``: how many members of a class are written down; ``counting``: whether open columns count.
+    """
     columns, size = boxes.codes.shape
     parts = Parts(
         np.tile(np.arange(size, dtype=np.int32), (columns + 1, 1)),
@@ -76,7 +80,7 @@ def room_for(boxes: Boxes, wanted: int) -> Room:
         np.empty((size, wanted), np.int32),
         np.empty((size, wanted), np.int32),
     )
-    return Room(parts, scan, open_columns(boxes))
+    return Room(parts, scan, open_columns(boxes) if counting else None)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -164,16 +168,17 @@ def _most(boxes, members, first, last, raised, scan):
     return total / (boxes.least * smallest)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _opened(boxes, parts, open_):
     """Note the open columns of a whole box; return whether its windows do not matter."""
     columns, flat = len(boxes.steps), False
     members, first, last = parts.members[columns], parts.begins[columns], parts.ends[columns]
-    open_.size[0] = 0
+    if open_ is not None:
+        open_.size[0] = 0
     for column in range(columns):
         kind = boxes.step_kinds[column, parts.steps[column]]
         flat |= kind == FLAT
-        if kind == OPEN:
+        if open_ is not None and kind == OPEN:
             at = open_.size[0]
             offset = boxes.offsets[column, parts.steps[column]]
             open_.columns[at], open_.floors[at] = column, boxes.costs[offset + boxes.codes[column, members[first]]]
@@ -202,7 +207,7 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
                 column -= 1
                 continue
             _divide(boxes, parts, column, by_mean, limits, raised)
-            budget -= 2 * (parts.ends[column] - parts.begins[column]) + 8
+            budget -= parts.ends[column] - parts.begins[column] + 8
             continue
         p = parts.next[column]
         parts.next[column] += 1
@@ -217,7 +222,7 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
         if price >= most:
             continue
         work = _held_before(boxes, parts, column, first, last)
-        budget -= abs(work)
+        budget -= abs(work) // 2
         if work < 0:
             continue
         parts.begins[column + 1], parts.ends[column + 1], parts.spent[column + 1] = first, last, price
@@ -226,7 +231,10 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
             parts.steps[column], parts.many[column], parts.next[column] = -1, 0, 0
             continue
         flat = _opened(boxes, parts, open_)
-        if flat or by_mean or open_.size[0]:
+        scanned = flat or by_mean
+        if open_ is not None:
+            scanned |= open_.size[0] > 0
+        if scanned:
             most = most if by_mean else 0.0
             budget -= scan_windows(
                 boxes, open_, members, first, last, price, flat, by_mean, most, limits, raised, scan, budget

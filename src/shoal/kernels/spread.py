@@ -90,7 +90,7 @@ def grow(boxes, open_, member):
     return work
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _list(open_, at, place, count, least):
     """Put a tuple into the order of a column, and see whether k records are nearer each other now."""
     listed, weights, rank = open_.listed[at], open_.weights[at], open_.lengths[at]
@@ -141,7 +141,7 @@ def excess(boxes, open_):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _values(having, most, least):
     """The fewest values that have k records between them."""
     missing, values = least, 0

@@ -69,10 +69,10 @@ def narrowest_windows(boxes, group, begin, end, cost, lowest, scan):
         if before >= 0:
             best = min(best, points[group[begin + t]] - points[group[begin + before]])
         lowest[group[begin + t]] = min(lowest[group[begin + t]], cost + best)
-    return 4 * size
+    return 2 * size
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _stretch(boxes, group, begin, end, cost, lowest, ends):
     """Lower what tuples behind windows pay to the width from the last window that ends before them."""
     before = begin - 1
@@ -116,7 +116,7 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
     With means, raise each tuple's ratio to the largest of (mean of the class) / (cost of the box) over its classes
     here. The class of a tuple that has the largest mean is the tuple with those of the largest shares.
     """
-    least, shares, opened = boxes.least, raised.shares, open_.size[0] > 0
+    least, shares = boxes.least, raised.shares
     work, start, smallest = end - begin, begin, np.inf
     for i in range(begin, end):
         if by_mean and shares[group[i]] > 0.0:
@@ -142,12 +142,14 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
                         total += scan.top_shares[at] * scan.top_counts[at]
                         in_top += scan.top_counts[at]
                     work += 2 + filled // 4
-                if opened:
+                if open_ is not None:
                     work += grow(boxes, open_, t)
                 j += 1
             scan.stops[block], scan.sums[0, block] = j, -1.0 if by_mean else np.inf
             if held >= least and (not by_mean or total > smallest * least * price):
-                over = excess(boxes, open_) if opened else 0.0
+                over = 0.0
+                if open_ is not None:
+                    over = excess(boxes, open_)
                 if not by_mean:
                     scan.sums[0, block], done, telling = price + over, over == 0.0, True
                 elif total > smallest * least * (price + over):
@@ -155,7 +157,7 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
                     telling = True
             block += 1
         work += 8 + (j - start) // 2
-        if opened:
+        if open_ is not None:
             work += clear(boxes, open_, group, start, j)
         if telling and by_mean:
             work += _raise_ratios(group, start, block, raised, scan)
@@ -169,7 +171,7 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
     return work
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _lower(group, start, blocks, limits, scan):
     """Lower what the tuples of all windows from one start pay: a tuple is in every one that ends behind it."""
     best = np.inf
@@ -179,7 +181,7 @@ def _lower(group, start, blocks, limits, scan):
             limits[group[i]] = min(limits[group[i]], best)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _note(scan, block, filled, total, in_top, least, price):
     """Write down the ratio at the end of a block, and of whom; return the work done."""
     short = total - (scan.top_shares[filled - 1] if in_top == least else 0.0)
@@ -196,7 +198,7 @@ def _note(scan, block, filled, total, in_top, least, price):
     return 2 + min(filled, wanted) // 8
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(inline="always")
 def _raise_ratios(group, start, blocks, raised, scan):
     """Raise the ratios of the tuples of all windows from one start: a tuple is in every one that ends behind it."""
     whole, short, scale, chosen, wanted = -1.0, -1.0, -1.0, -1, raised.ids.shape[1]
