@@ -9,21 +9,27 @@ column is counted when they are known.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.domains import STAR
+from shoal.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Column
+
+if TYPE_CHECKING:
+    from shoal.kernels.spread import Boxes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int32]
 
-_BINS = 6
-"""Widths of ranges that are told apart, in columns that are not the line."""
+_BINS = (6, 6, 6, 2)
+"""Widths of ranges that are told apart where so many columns beside the line show ranges; where more do, 1."""
 _SAFE = 1e-9
 """The part of a width that is given away for what rounding may have added."""
 
@@ -57,7 +63,7 @@ def points_of(column: Column) -> Floats:
     return points
 
 
-def ladder(column: Column, is_line: bool) -> list[Step]:
+def ladder(column: Column, is_line: bool, bins: int) -> list[Step]:
     """Return steps such that whatever a class shows in a column, it lies in a part of a step that costs no more."""
     levels, weight = column.levels, column.weight
     own = Step(np.arange(levels.size, dtype=np.int32), levels.penalties[0] * weight)
@@ -72,7 +78,7 @@ def ladder(column: Column, is_line: bool) -> list[Step]:
     if is_line:
         apart = (np.arange(levels.size) >= len(levels.domain)).astype(np.int32)
         return [Step(apart, np.where(apart > 0, levels.penalties[0] * weight, 0.0)), *mixed]
-    return [own, *_grids(levels, weight), *mixed]
+    return [own, *_grids(levels, weight, bins), *mixed]
 
 
 def _everything(levels: Levels, cost: float, *, flat: bool = False, open: bool = False) -> Step:
@@ -107,7 +113,7 @@ def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
     return steps
 
 
-def _grids(levels: Levels, weight: float) -> list[Step]:
+def _grids(levels: Levels, weight: float, bins: int) -> list[Step]:
     """Steps for ranges by their width: a range no wider than r lies in a cell of one of two grids of cells of 2 r.
 
     The grids are shifted by r against each other. A range that is wider than the bin before costs at least that.
@@ -121,13 +127,13 @@ def _grids(levels: Levels, weight: float) -> list[Step]:
         return [Step(apart, np.where(apart > 0, missing, 0.0))]
     steps = []
     narrowest = float(np.diff(values).min())
-    for bin_ in range(_BINS):
-        width = extent / 2 ** (_BINS - 1 - bin_)
+    for bin_ in range(bins):
+        width = extent / 2 ** (bins - 1 - bin_)
         if width < narrowest:
             continue
-        least = narrowest if bin_ == 0 else max(narrowest, extent / 2 ** (_BINS - bin_))
+        least = narrowest if bin_ == 0 else max(narrowest, extent / 2 ** (bins - bin_))
         costs = np.full(levels.size, least / span * weight * (1 - _SAFE))
-        last = bin_ == _BINS - 1  # the whole domain is one cell
+        last = bin_ == bins - 1  # the whole domain is one cell
         for shift in (0.0,) if last else (0.0, 1.0):
             labels = np.zeros(levels.size, np.int32)
             if not last:
@@ -138,17 +144,60 @@ def _grids(levels: Levels, weight: float) -> list[Step]:
     return steps
 
 
-def ceiling_of(columns: tuple[Column, ...]) -> float:
-    """Return what a record that shows ``*`` everywhere costs at least.
+def ceiling_of(columns: tuple[Column, ...], chosen: Sequence[int]) -> float:
+    """Return what a record that shows ``*`` in all columns costs at least in the chosen ones.
 
     A suppressed record costs all weights. A class that would show ``*`` everywhere shows its range or its values in one
     column instead, which may be cheap.
     """
-    weights = sum(column.weight for column in columns)
+    weights = [columns[place].weight for place in chosen]
     if not all(_may_be_silent(column) for column in columns):
-        return weights
-    return weights - max(column.weight for column in columns)
+        return sum(weights)
+    return sum(weights) - max(weights)
 
 
 def _may_be_silent(column: Column) -> bool:
     return column.form == "labels" or column.levels.has_missing or STAR in column.levels.labels[0]
+
+
+def boxes_of(frequencies: Frequencies, columns: tuple[Column, ...], chosen: Sequence[int], least: int) -> Boxes:
+    """Lay out the ladders of chosen columns and their line as arrays; tuples are in the order of the line."""
+    from shoal.kernels.bounding import FLAT, OPEN
+    from shoal.kernels.spread import RANGES, SETS, Boxes
+
+    columns = tuple(columns[place] for place in chosen)
+    tuples, line = frequencies.tuples[:, list(chosen)], line_of(columns)
+    points = np.zeros(len(tuples)) if line < 0 else points_of(columns[line])[tuples[:, line]]
+    rank = np.argsort(points, kind="stable")
+    beside = sum(column.form == "ranges" for column in columns) - 1
+    bins = _BINS[beside] if beside < len(_BINS) else 1
+    found = [ladder(column, place == line, bins) for place, column in enumerate(columns)]
+    order = np.argsort([len(steps) for steps in found], kind="stable")  # few boxes at first
+    most = max(len(steps) for steps in found) + 1
+    every: list[Step] = [step for place in order for step in found[place]]
+    ends = np.cumsum([0, *(len(step.labels) for step in every)])
+    offsets, kinds = np.zeros((len(columns), most), np.int64), np.zeros((len(columns), most), np.int64)
+    shown, places = np.zeros(len(columns), np.int64), np.zeros((len(columns), max(c.levels.size for c in columns)))
+    at = 0
+    for row, place in enumerate(order):
+        column, steps = columns[place], found[place]
+        offsets[row, : len(steps)] = ends[at : at + len(steps)]
+        kinds[row, : len(steps)] = [FLAT if step.flat else OPEN if step.open else 0 for step in steps]
+        at += len(steps)
+        if any(step.open for step in steps):
+            shown[row] = RANGES if column.form == "ranges" else SETS
+            places[row, : column.levels.size] = points_of(column) if column.form == "ranges" else 0.0
+    return Boxes(
+        np.ascontiguousarray(tuples[rank][:, order].T, np.int32),
+        frequencies.counts[rank],
+        points[rank],
+        least,
+        np.array([len(found[place]) for place in order], np.int64),
+        offsets,
+        np.concatenate([step.labels for step in every]).astype(np.int32),
+        np.concatenate([step.costs for step in every]),
+        kinds,
+        shown,
+        np.array([columns[place].weight / columns[place].levels.size for place in order]),
+        places,
+    )
