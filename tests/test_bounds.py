@@ -62,16 +62,16 @@ def cases(draw: st.DrawFn, most: int, width: int = 3) -> tuple[pl.DataFrame, Pol
         role["weight"] = draw(st.sampled_from([1, 1, 0.5, 3]))
         columns.append(pl.Series(name, draw(st.lists(values, min_size=count, max_size=count)), dtype=kind))
         roles[name] = role
-    k, l, counted = draw(st.integers(2, 4)), draw(st.sampled_from([0, 0, 2, 3])), draw(st.integers(0, 2)) == 0
+    k, apart, counted = draw(st.integers(2, 4)), draw(st.sampled_from([0, 0, 2, 3])), draw(st.integers(0, 2)) == 0
     models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": k}]
-    if l:
+    if apart:
         columns.append(pl.Series("s", draw(st.lists(st.sampled_from("xyz"), min_size=count, max_size=count))))
-        models.append({"name": "distinct-l-diversity", "on": "s", "l": l})
+        models.append({"name": "distinct-l-diversity", "on": "s", "l": apart})
     if counted:
         columns.append(pl.Series("who", draw(st.lists(st.sampled_from("pqrs"), min_size=count, max_size=count))))
     policy = Policy(
         quasi_identifiers=roles,
-        sensitive=["s"] if l else [],
+        sensitive=["s"] if apart else [],
         subject="who" if counted else None,
         models=models,
         algorithm="mondrian",
@@ -132,7 +132,7 @@ def bounds_of(problem: Problem) -> Iterator[float]:
     yield LowerBound(effort=0).of(problem).total
     yield LowerBound(effort=0.02).of(problem).total
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.bounds._MUCH", 0.0)
+        patch.setattr("shoal.sharing._MUCH", 0.0)
         yield LowerBound(effort=0.02).of(problem).total
     for work in (100, 1_000, 60_000):
         with pytest.MonkeyPatch.context() as patch:
@@ -202,7 +202,7 @@ def test_raising_finds_what_an_outlier_costs_its_company() -> None:
 
 
 def test_open_columns_tell_more_where_several_have_ranges() -> None:
-    """Five records on a diagonal, k = 2: neighbours are 1/4 apart in both columns, not only in the one that is scanned."""
+    """Five records on a diagonal, k = 2: neighbours are 1/4 apart in both columns, not only on the line."""
     table = pl.DataFrame({"x": [0, 1, 2, 3, 4], "y": [0, 1, 2, 3, 4]})
     policy = Policy(quasi_identifiers={"x": {}, "y": {}}, models=[{"name": "k-anonymity", "k": 2}])
     assert LowerBound(effort=0).of(encode(table, policy).problem(policy)).total == pytest.approx(1 / 4)

@@ -25,8 +25,8 @@ from shoal.sharing import Sharing
 
 _SECOND = 100_000_000
 """Work of about a second, in tuples that are looked at."""
-_CELL = 15
-"""Work for each cell of the table that the basic bound may take: about a tenth of what reading and auditing it takes."""
+_CELL = 12
+"""Work for each cell of the table that the basic bound may take: about a tenth of reading and auditing it."""
 _LEAST = 1_000_000
 """Work that any table may take: about a hundredth of a second."""
 _BESIDE = 5e-7

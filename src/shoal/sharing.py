@@ -24,9 +24,9 @@ Codes = npt.NDArray[np.int32]
 
 _ROUND = 50_000
 """Work that a round counts for in addition: its own cost, however small the table."""
-_FIRST_CAP = 1 / 32
+_FIRST_CAP = 1 / 8
 """What a record pays at most in the first walk, as a share of what it could pay."""
-_QUICK = 4
+_QUICK = 8
 """A walk that took no more than this part of what is left is followed by one with a cap four times as high."""
 _SETTLED = 0.9
 """The part of the records whose cheapest box is to be known before shares are raised."""
@@ -71,7 +71,7 @@ class Sharing:
         return how + (f"; columns in {len(self.groups)} groups, one by one" if len(self.groups) > 1 else "")
 
     def rounds(self) -> Iterator[int]:
-        """Find what records pay at least, then raise it as long as there is work left; yield the number of each round."""
+        """Find what records pay at least, then raise it as long as there is work left; yield after each round."""
         columns = self.problem.columns
         order = sorted(range(len(columns)), key=lambda place: (columns[place].form, -columns[place].weight))
         self.groups = self._settled(order, self.budget)
@@ -83,7 +83,7 @@ class Sharing:
         whole = Group(self.problem, chosen, budget)
         self.groups = self.groups or [whole]
         whole.settle(self.raising, patient=len(chosen) == 1)
-        if len(chosen) == 1 or whole.cap >= whole.ceiling * _FIRST_CAP:
+        if len(chosen) == 1 or whole.cap > 0.0 or whole.ceiling <= 0.0:
             return [whole]
         parts = [part for half in (chosen[::2], chosen[1::2]) for part in self._settled(half, whole.left // 2)]
         return parts if sum(part.best for part in parts) > whole.best else [whole]
@@ -105,7 +105,7 @@ class Group:
         return self.cap >= self.ceiling
 
     def settle(self, raising: bool, patient: bool) -> None:
-        """Find the cheapest boxes; then count also what records need in open columns, as far as there is work for it."""
+        """Find the cheapest boxes; then count also what records need in open columns, if there is work for it."""
         self.deepen(False, raising, patient)
         plain = self.best
         if self.whole and self.has_open:
@@ -123,15 +123,15 @@ class Group:
         cap, reached = self.ceiling * _FIRST_CAP, 0.0
         shares, resolved = np.zeros(len(self.shares)), np.zeros(len(self.shares), bool)
         while cap > reached and usable > 0:
-            allowed = usable if reached else usable // 2
+            allowed = usable if reached else usable * 3 // 4
             lowest = np.where(resolved, shares, cap)
             left = walk_boxes(boxes, *room, False, allowed, lowest, Ratios(lowest, lowest, nobody, nobody))
             work = allowed - left
             self.left, usable = self.left - work, usable - work
             if left < 0:
-                if reached or not patient:
+                if reached or not (patient or cap == self.ceiling * _FIRST_CAP):
                     return
-                cap /= 8
+                cap /= 4
                 continue
             self.work, shares, resolved = work, lowest, lowest < cap
             reached = self.ceiling if resolved.all() else cap

@@ -45,7 +45,7 @@ class Room(NamedTuple):
     parts: Parts
     scan: Scan
     open: Open | None
-    """``None`` where what the records need in open columns is not counted: that is compiled only when it is asked for."""
+    """``None`` where what records need in open columns is not counted: that is compiled only when it is asked for."""
 
 
 def room_for(boxes: Boxes, wanted: int, counting: bool) -> Room:
@@ -139,7 +139,7 @@ def _held_before(boxes, parts, column, first, last):
         price = boxes.costs[boxes.offsets[other, step] + code]
         for lower in range(step - 1, -1, -1):
             here, its = boxes.offsets[other, lower], boxes.step_kinds[other, lower]
-            if boxes.costs[here + code] > price or not (its == kind or its == FLAT or (its == 0 and kind == OPEN)):
+            if boxes.costs[here + code] > price or not (its in (kind, FLAT) or (its == 0 and kind == OPEN)):
                 continue
             label = boxes.labels[here + code]
             i = last - 1

@@ -24,7 +24,7 @@ class Rung(NamedTuple):
 
 
 class Rungs(NamedTuple):
-    """The ladder of a column, and what it shows where it is open: a range of places, or values that cost a unit each."""
+    """The ladder of a column, and what it shows where it is open: a range of places, or values at a unit each."""
 
     steps: Sequence[Rung]
     unit: float
