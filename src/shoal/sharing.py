@@ -24,10 +24,14 @@ Codes = npt.NDArray[np.int32]
 
 _ROUND = 50_000
 """Work that a round counts for in addition: its own cost, however small the table."""
-_FIRST_CAP = 1 / 8
+_FIRST_CAP = 1 / 64
 """What a record pays at most in the first walk, as a share of what it could pay."""
-_QUICK = 8
-"""A walk that took no more than this part of what is left is followed by one with a cap four times as high."""
+_TRIES = 2
+"""How often a first walk is tried, with lower caps, before columns are divided into groups."""
+_GROWTH = (1.3, 4.0)
+"""A cap grows by no less and no more than this, as far as the work that is left may allow."""
+_MARGIN = 1.5
+"""How much more than in proportion to its cap a walk is expected to take."""
 _SETTLED = 0.9
 """The part of the records whose cheapest box is to be known before shares are raised."""
 _RAISE = 8
@@ -82,8 +86,8 @@ class Sharing:
         """Return the group of the chosen columns, or its halves where there are too many boxes and those tell more."""
         whole = Group(self.problem, chosen, budget)
         self.groups = self.groups or [whole]
-        whole.settle(self.raising, patient=len(chosen) == 1)
-        if len(chosen) == 1 or whole.cap > 0.0 or whole.ceiling <= 0.0:
+        whole.settle(self.raising)
+        if len(chosen) == 1 or whole.cap > 0.0:
             return [whole]
         parts = [part for half in (chosen[::2], chosen[1::2]) for part in self._settled(half, whole.left // 2)]
         return parts if sum(part.best for part in parts) > whole.best else [whole]
@@ -104,15 +108,17 @@ class Group:
         """Whether the cheapest box of every record is known."""
         return self.cap >= self.ceiling
 
-    def settle(self, raising: bool, patient: bool) -> None:
+    def settle(self, raising: bool) -> None:
         """Find the cheapest boxes; then count also what records need in open columns, if there is work for it."""
-        self.deepen(False, raising, patient)
+        if self.ceiling <= 0.0:
+            return
+        self.deepen(False, raising)
         plain = self.best
         if self.whole and self.has_open:
-            self.deepen(True, raising, True)
+            self.deepen(True, raising)
             self.tells_much = self.best > _MUCH * plain
 
-    def deepen(self, counting: bool, raising: bool, patient: bool) -> None:
+    def deepen(self, counting: bool, raising: bool) -> None:
         """Find the cheapest boxes, up to higher and higher caps, until the next walk takes too much of what is left."""
         from shoal.kernels.bounding import room_for, walk_boxes
         from shoal.kernels.windows import Ratios
@@ -120,27 +126,29 @@ class Group:
         boxes, nobody = self.boxes, np.empty((0, 0), np.int32)
         room = room_for(boxes, 0, counting)
         usable = self.left // 4 if counting and raising else self.left
-        cap, reached = self.ceiling * _FIRST_CAP, 0.0
+        cap, reached, tries = self.ceiling * _FIRST_CAP, 0.0, _TRIES
         shares, resolved = np.zeros(len(self.shares)), np.zeros(len(self.shares), bool)
         while cap > reached and usable > 0:
-            allowed = usable if reached else usable * 3 // 4
+            allowed = usable if reached else usable // 2
             lowest = np.where(resolved, shares, cap)
             left = walk_boxes(boxes, *room, False, allowed, lowest, Ratios(lowest, lowest, nobody, nobody))
             work = allowed - left
             self.left, usable = self.left - work, usable - work
             if left < 0:
-                if reached or not (patient or cap == self.ceiling * _FIRST_CAP):
+                tries -= 1
+                if reached or not tries:
                     return
-                cap /= 4
+                cap /= 8
                 continue
             self.work, shares, resolved = work, lowest, lowest < cap
             reached = self.ceiling if resolved.all() else cap
             self.shares = np.maximum(self.shares, shares)
             self.best, self.cap = float(self.shares @ boxes.counts), max(reached, self.cap)
             settled = float(boxes.counts[resolved].sum()) >= _SETTLED * boxes.counts.sum()
-            if 2 * work * (_RAISE if raising and settled else 1) > usable:
+            growth = usable / (_MARGIN * work * (_RAISE if raising and settled else 1))
+            if growth < _GROWTH[0]:
                 return
-            cap = min((4 if work * _QUICK < usable else 2) * cap, self.ceiling)
+            cap = min(min(growth, _GROWTH[1]) * cap, self.ceiling)
 
     def raised(self) -> Iterator[int]:
         """Raise the bound as long as there is work left; yield the number of rounds, after each.
