@@ -223,12 +223,21 @@ def wide(records: int, columns: int, k: int) -> Problem:
 
 
 def test_a_table_of_more_boxes_than_there_is_work_for_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, found = wide(300, 5, 5), []
-    for work in (200_000, 2_000_000, 10**9):
+    problem, found = wide(300, 3, 5), []
+    monkeypatch.setattr("shoal.bounds._CELL", 0)
+    for work in (40_000, 100_000, 10**6, 10**9):
         monkeypatch.setattr("shoal.bounds._LEAST", work)
         found.append(LowerBound(effort=0).of(problem))
-    assert 0.0 < found[0].total < found[1].total < found[2].total
-    assert "were not told apart" in found[0].how and "were not told apart" not in found[2].how
+    totals = [bound.total for bound in found]
+    assert 0.0 < totals[0] < totals[1] < totals[2] < totals[3]
+    assert "were not told apart" in found[1].how and "were not told apart" not in found[3].how
+
+
+def test_many_columns_of_numbers_are_bounded_in_groups() -> None:
+    few, many = wide(300, 3, 5), wide(300, 6, 5)
+    bound = LowerBound(effort=1).of(many)
+    assert "columns in 2 groups" in bound.how
+    assert bound.total > 0.5 * LowerBound(effort=1).of(few).total
 
 
 @pytest.mark.parametrize("k", [2, 30])

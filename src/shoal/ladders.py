@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int32]
 
-_BINS = (6, 6, 6, 2)
+_BINS = (6, 6, 6)
 """Widths of ranges that are told apart where so many columns beside the line show ranges; where more do, 1."""
 _SAFE = 1e-9
 """The part of a width that is given away for what rounding may have added."""

@@ -32,6 +32,8 @@ _GROWTH = (1.3, 4.0)
 """A cap grows by no less and no more than this, as far as the work that is left may allow."""
 _MARGIN = 1.5
 """How much more than in proportion to its cap a walk is expected to take."""
+_FINE = 3
+"""Columns that show ranges, beyond which their ladders are coarse: see :mod:`shoal.ladders`."""
 _SETTLED = 0.9
 """The part of the records whose cheapest box is to be known before shares are raised."""
 _RAISE = 8
@@ -83,14 +85,23 @@ class Sharing:
             yield from group.raised()
 
     def _settled(self, chosen: Sequence[int], budget: int) -> list[Group]:
-        """Return the group of the chosen columns, or its halves where there are too many boxes and those tell more."""
-        whole = Group(self.problem, chosen, budget)
+        """Return the group of the chosen columns, or its halves where they tell more.
+
+        They may where there are too many boxes, or where so many columns show ranges that few widths are told apart.
+        """
+        columns = [self.problem.columns[place] for place in chosen]
+        coarse = sum(column.form == "ranges" for column in columns) > _FINE
+        whole = Group(self.problem, chosen, budget // 2 if coarse else budget)
         self.groups = self.groups or [whole]
         whole.settle(self.raising)
-        if len(chosen) == 1 or whole.cap > 0.0:
+        if len(chosen) == 1 or (whole.cap > 0.0 and not coarse):
             return [whole]
-        parts = [part for half in (chosen[::2], chosen[1::2]) for part in self._settled(half, whole.left // 2)]
-        return parts if sum(part.best for part in parts) > whole.best else [whole]
+        left = whole.left + (budget - budget // 2 if coarse else 0)
+        parts = [part for half in (chosen[::2], chosen[1::2]) for part in self._settled(half, left // 2)]
+        if sum(part.best for part in parts) > whole.best:
+            return parts
+        whole.left = sum(part.left for part in parts)
+        return [whole]
 
 
 class Group:
