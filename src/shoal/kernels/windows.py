@@ -106,6 +106,18 @@ def insert_share(scan, member, share, count, filled, least):
     return filled
 
 
+@nb.njit(inline="always")
+def _telling(group, begin, end, by_mean, most, limits, raised):
+    """Return the cost from which on a window of the group tells nothing, and the smallest ratio that may be raised."""
+    smallest = np.inf
+    for i in range(begin, end):
+        if by_mean and raised.shares[group[i]] > 0.0:
+            smallest = min(smallest, raised.ratios[group[i]])
+        if not by_mean:
+            most = max(most, limits[group[i]])
+    return most, smallest
+
+
 @nb.njit(cache=True, nogil=True)
 def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, limits, raised, scan, budget):
     """Look at all windows that cost less than ``most``, with what their records need in the open columns.
@@ -117,12 +129,8 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
     here. The class of a tuple that has the largest mean is the tuple with those of the largest shares.
     """
     least, shares = boxes.least, raised.shares
-    work, start, smallest = end - begin, begin, np.inf
-    for i in range(begin, end):
-        if by_mean and shares[group[i]] > 0.0:
-            smallest = min(smallest, raised.ratios[group[i]])
-        if not by_mean:
-            most = max(most, limits[group[i]])
+    work, start = end - begin, begin
+    most, smallest = _telling(group, begin, end, by_mean, most, limits, raised)
     while start < end and work <= budget:
         origin = boxes.points[group[start]]
         block, j, held, done, telling = 0, start, np.int64(0), False, False
