@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal import bounds
 from shoal.algorithms.base import Problem
-from shoal.bounds import _BINS, LowerBound
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.shoal import Shoal
+from shoal.bounds import LowerBound
 from shoal.decision import Decision
 from shoal.policy import Policy
 from shoal.recodings.local import Local
@@ -50,7 +54,7 @@ def cases(draw: st.DrawFn, most: int, width: int = 3) -> tuple[pl.DataFrame, Pol
             values, kind = st.sampled_from("abcde"), pl.String()
             options = [{}, *({"hierarchy": "tree", "nodes": nodes, "publish": "labels"} for nodes in TREES)]
             role = dict(draw(st.sampled_from(options)))
-            if role and draw(st.integers(0, 4)) == 0:
+            if "nodes" in role and draw(st.integers(0, 4)) == 0:
                 role["boundaries"] = [next(iter(role["nodes"]["*"]))]
         if draw(st.integers(0, 2)) == 0:
             values = st.one_of(values, st.none())
@@ -58,9 +62,18 @@ def cases(draw: st.DrawFn, most: int, width: int = 3) -> tuple[pl.DataFrame, Pol
         role["weight"] = draw(st.sampled_from([1, 1, 0.5, 3]))
         columns.append(pl.Series(name, draw(st.lists(values, min_size=count, max_size=count)), dtype=kind))
         roles[name] = role
+    k, apart, counted = draw(st.integers(2, 4)), draw(st.sampled_from([0, 0, 2, 3])), draw(st.integers(0, 2)) == 0
+    models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": k}]
+    if apart:
+        columns.append(pl.Series("s", draw(st.lists(st.sampled_from("xyz"), min_size=count, max_size=count))))
+        models.append({"name": "distinct-l-diversity", "on": "s", "l": apart})
+    if counted:
+        columns.append(pl.Series("who", draw(st.lists(st.sampled_from("pqrs"), min_size=count, max_size=count))))
     policy = Policy(
         quasi_identifiers=roles,
-        models=[{"name": "k-anonymity", "k": draw(st.integers(2, 4))}],
+        sensitive=["s"] if apart else [],
+        subject="who" if counted else None,
+        models=models,
         algorithm="mondrian",
         max_suppressed=draw(st.sampled_from([0.0, 0.0, 0.2, 0.5])),
         suppressed=draw(st.sampled_from(["star", "drop"])),
@@ -115,12 +128,17 @@ def loss_of(encoded: Encoded, policy: Policy, members: list[int], cells: Any) ->
 
 
 def bounds_of(problem: Problem) -> Iterator[float]:
-    """Yield bounds of all kinds: basic, raised, and with all boxes that may be joined."""
-    for bins in _BINS:
+    """Yield bounds of all kinds: basic, raised, with open columns counted at once, and with little work to spend."""
+    yield LowerBound(effort=0).of(problem).total
+    yield LowerBound(effort=0.02).of(problem).total
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.sharing._MUCH", 0.0)
+        yield LowerBound(effort=0.02).of(problem).total
+    for work in (100, 1_000, 60_000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("shoal.bounds._BINS", (bins,))
-            yield LowerBound(effort=0).of(problem).total
-            yield LowerBound().of(problem).total
+            patch.setattr("shoal.bounds._CELL", 0)
+            patch.setattr("shoal.bounds._LEAST", work)
+            yield LowerBound(effort=1e-9).of(problem).total
 
 
 def best_and_bounds(table: pl.DataFrame, policy: Policy, least: int) -> tuple[float | None, list[float]]:
@@ -183,21 +201,82 @@ def test_raising_finds_what_an_outlier_costs_its_company() -> None:
     assert LowerBound(effort=1).of(problem).total == pytest.approx(3 * 1.0 / (6 * 2), rel=1e-3)
 
 
-def test_a_table_of_more_boxes_than_the_budget_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_columns_tell_more_where_several_have_ranges() -> None:
+    """Five records on a diagonal, k = 2: neighbours are 1/4 apart in both columns, not only on the line."""
+    table = pl.DataFrame({"x": [0, 1, 2, 3, 4], "y": [0, 1, 2, 3, 4]})
+    policy = Policy(quasi_identifiers={"x": {}, "y": {}}, models=[{"name": "k-anonymity", "k": 2}])
+    assert LowerBound(effort=0).of(encode(table, policy).problem(policy)).total == pytest.approx(1 / 4)
+
+
+def test_open_columns_tell_more_where_sets_must_be_large() -> None:
+    """Six different values, k = 3: every class shows three of them."""
+    table = pl.DataFrame({"job": list("abcdef")})
+    policy = Policy(quasi_identifiers={"job": {}}, models=[{"name": "k-anonymity", "k": 3}], publish="sets")
+    assert LowerBound(effort=0).of(encode(table, policy).problem(policy)).total == pytest.approx(3 / 6)
+
+
+def wide(records: int, columns: int, k: int) -> Problem:
     random = np.random.default_rng(0)
-    table = pl.DataFrame({f"c{place}": random.integers(0, 50, 300) for place in range(5)})
-    policy = Policy(quasi_identifiers={name: {} for name in table.columns}, models=[{"name": "k-anonymity", "k": 5}])
-    problem = encode(table, policy).problem(policy)
-    whole = LowerBound(effort=0).of(problem)
-    monkeypatch.setattr("shoal.bounds._BASIC", 100_000)
-    joined = LowerBound(effort=0).of(problem)
-    monkeypatch.setattr("shoal.bounds._BASIC", 1_000)
-    short = LowerBound(effort=0).of(problem)
-    monkeypatch.undo()
-    assert "some were joined" in joined.how
-    assert "not all were looked into" in short.how
-    assert 0.0 <= short.total <= joined.total < whole.total <= shoal.anonymize(table, policy).loss
-    assert joined.total > 0.0
+    table = pl.DataFrame({f"c{place}": random.integers(0, 50, records) for place in range(columns)})
+    policy = Policy(quasi_identifiers={name: {} for name in table.columns}, models=[{"name": "k-anonymity", "k": k}])
+    return encode(table, policy).problem(policy)
+
+
+def test_a_table_of_more_boxes_than_there_is_work_for_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, found = wide(300, 3, 5), []
+    monkeypatch.setattr("shoal.bounds._CELL", 0)
+    for work in (40_000, 100_000, 10**6, 10**9):
+        monkeypatch.setattr("shoal.bounds._LEAST", work)
+        found.append(LowerBound(effort=0).of(problem))
+    totals = [bound.total for bound in found]
+    assert 0.0 < totals[0] < totals[1] < totals[2] < totals[3]
+    assert "were not told apart" in found[1].how and "were not told apart" not in found[3].how
+
+
+def test_many_columns_of_numbers_are_bounded_in_groups() -> None:
+    few, many = wide(300, 3, 5), wide(300, 6, 5)
+    bound = LowerBound(effort=1).of(many)
+    assert "columns in 2 groups" in bound.how
+    assert bound.total > 0.5 * LowerBound(effort=1).of(few).total
+
+
+@pytest.mark.parametrize("k", [2, 30])
+@pytest.mark.parametrize("effort", [0.0, 0.1])
+@pytest.mark.parametrize("columns", [2, 20])
+def test_the_work_is_bounded(k: int, effort: float, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the table: what a walk goes beyond its budget is one window at most."""
+    from shoal.kernels import bounding
+
+    spent, walk = [], bounding.walk_boxes
+
+    def counted(boxes: Any, parts: Any, scan: Any, open_: Any, by_mean: bool, budget: int, *rest: Any) -> int:
+        left = int(walk(boxes, parts, scan, open_, by_mean, budget, *rest))
+        spent.append(budget - left)
+        return left
+
+    monkeypatch.setattr(bounding, "walk_boxes", counted)
+    problem = wide(2_000, columns, k)
+    LowerBound(effort=effort).of(problem)
+    allowed = effort * bounds._SECOND + bounds._LEAST + bounds._CELL * 2_000 * columns
+    assert 0 < sum(spent) <= allowed + 2_000 * 600
+
+
+def test_ctrl_c_keeps_what_is_proven() -> None:
+    problem = wide(300, 3, 5)
+
+    def impatient(what: str, done: int, total: int) -> None:
+        if what == "raising the bound" and done == 2:
+            raise KeyboardInterrupt
+
+    found = LowerBound(effort=1).of(replace(problem, progress=impatient))
+    assert "2 rounds" in found.how and found.how.endswith("stopped early")
+    assert LowerBound(effort=0).of(problem).total < found.total < LowerBound(effort=1).of(problem).total
+
+
+def test_a_quick_search_gets_a_quick_bound_and_a_long_one_a_better() -> None:
+    problem = wide(300, 3, 5)
+    assert LowerBound.beside(Mondrian(), problem).effort == 0.0
+    assert 0.0 < LowerBound.beside(Shoal(effort=1), problem).effort < LowerBound.beside(Shoal(effort=2), problem).effort
 
 
 def test_a_local_release_tells_its_bound() -> None:

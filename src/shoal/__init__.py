@@ -11,7 +11,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``models``              PROMISE: one file per condition on equivalence classes
 ``algorithms``          SEARCH: one file per paper
 ``recodings``           DECISION: what a search may answer
-``bounds``              what no local recoding can go below
+``bounds``              what no local recoding can go below (``sharing`` finds it, over ``ladders``)
 ``utility``, ``risk``   what is lost, what an attacker can do
 ``release``, ``auditing``  RELEASE and AUDIT
 ``reporting``           the audit, told to people

@@ -98,8 +98,14 @@ def anonymize(
         typer.Option(help="Where persons are counted: write who each published record is about, for your own audits."),
     ] = None,
     bound: Annotated[
-        float, typer.Option(help="About how many seconds to spend on what no local recoding can go below.", min=0)
-    ] = 0.25,
+        float | None,
+        typer.Option(
+            help="About how many seconds to spend on what no local recoding can go below; a tenth of the search's time "
+            "by default.",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -120,7 +126,7 @@ def anonymize(
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
     with show.progress(quiet or json) as progress:
         given = reading(delimiter, quote, encoding, sheet)
-        effort = LowerBound(effort=bound)
+        effort = None if bound is None else LowerBound(effort=bound)
         release = release_of(data, Policy.read(policy), progress=progress, bound=effort, **given)
         files = release.write(out, format=format)
         if subjects is not None:
