@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import notation
-from shoal.algorithms import Exhaustive, Mondrian
+from shoal.algorithms import Exhaustive, Mondrian, Mondrian
 from shoal.errors import PolicyError
 from shoal.hierarchies import Intervals, Mask, Suppress, Tree
 from shoal.models import DistinctLDiversity, KAnonymity
@@ -83,6 +83,7 @@ def test_python_and_yaml_are_the_same_policy(contract: Path) -> None:
         sensitive=["occupation"],
         others="keep",
         models=[KAnonymity(k=5), DistinctLDiversity(on="occupation", l=2)],
+        algorithm=Mondrian(),
         max_suppressed=0.02,
     )
     assert python == Policy.read(contract)
