@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import notation
-from shoal.algorithms import Exhaustive, Mondrian, Mondrian
+from shoal.algorithms import Exhaustive, Mondrian
 from shoal.errors import PolicyError
 from shoal.hierarchies import Intervals, Mask, Suppress, Tree
 from shoal.models import DistinctLDiversity, KAnonymity
