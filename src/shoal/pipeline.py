@@ -10,7 +10,7 @@ from shoal.algorithms.base import Progress, silent
 from shoal.auditing import audit
 from shoal.auditing.truth import truth_faults
 from shoal.bounds import LowerBound
-from shoal.decision import ceilings, decide
+from shoal.decision import blocking_boundaries, ceilings, decide
 from shoal.errors import AuditFailed, Infeasible, Misfit
 from shoal.manifest import manifest_of
 from shoal.policy import Policy
@@ -74,8 +74,8 @@ def anonymize(
     try:
         decision = decide(source.frame, policy, progress).bounded(bound, progress)
     except Infeasible as error:
-        known = ceilings(source.frame, policy)
-        raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
+        known, held = ceilings(source.frame, policy), blocking_boundaries(source.frame, policy)
+        raise explained(error, policy, lambda other: _loss_of(source, other), known, held) from None
     applied = apply(source.frame, policy, decision.encoded, decision.publication)
     published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,18 @@ _SECONDS = 30.0
 _LEAST, _MOST = 2, 5
 
 
-def explained(error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Sequence[Any] | None = None) -> Infeasible:
+def explained(
+    error: Infeasible,
+    policy: Policy,
+    attempt: Attempt,
+    ceilings: Sequence[Any] | None = None,
+    boundaries: Mapping[str, Mapping[str, int]] | None = None,
+) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
     Every relaxation is tried on the data before it is offered. ``ceilings`` are what all records together attain of
     each model: no recoding can attain more, so a model that asks for more must be relaxed whatever else is done.
+    ``boundaries`` are those that make the models unreachable.
     """
     trial = _Trial(policy, attempt, time.monotonic() + _SECONDS)
     failing = [
@@ -35,13 +42,15 @@ def explained(error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Seq
         blocking = sorted({name for number in failing for name in policy.models[number].sensitive_columns})
     else:
         attainable, found = _single_changes(policy, trial)
-        blocking = list(error.blocking) or _blocking(policy, trial)
+        blocking = list(boundaries or error.blocking) or _blocking(policy, trial)
     if len(found) < _LEAST:
         for text, changed in (*_columns(policy), *_dropped_models(policy)):
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
     found.sort(key=lambda relaxation: relaxation.loss)
-    return Infeasible(error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST])
+    return Infeasible(
+        error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST], boundaries=boundaries
+    )
 
 
 def _lowered(
@@ -203,7 +212,7 @@ def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 def _without(policy: Policy, name: str) -> Policy:
     rest = {other: column for other, column in policy.quasi_identifiers.items() if other != name}
-    return policy.replace(quasi_identifiers=rest, identifiers=(*policy.identifiers, name))
+    return policy.replace(quasi_identifiers=rest, identifiers={**policy.identifiers, name: {}})
 
 
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:

@@ -134,7 +134,7 @@ def anonymize(
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files, release.recoding.proof)
+        show.summary(release.audit, files, show.search(release))
 
 
 @app.command()
@@ -317,4 +317,4 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files, release.recoding.proof)
+        show.summary(release.audit, files, show.search(release))

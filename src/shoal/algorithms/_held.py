@@ -1,0 +1,78 @@
+"""Held back: who breaks the models even in the most general table that the boundaries allow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.base import Problem
+from shoal.frequencies import Classes
+from shoal.kernels.group import group
+from shoal.recodings.base import Column
+from shoal.recodings.bounded import Capped
+
+Bools = npt.NDArray[np.bool_]
+
+
+def hopeless(problem: Problem) -> Bools:
+    """Return which tuples no recoding within the boundaries can keep, whatever it does with the others.
+
+    They fail in the most general table, and a class that fails there has no part that holds: that is so for models
+    which still hold whatever joins a class, so of others nothing is said.
+    """
+    bounded = any(column.limits is not None for column in problem.columns)
+    if not bounded or not all(model.absorbing for model in problem.models):
+        return np.zeros(len(problem.frequencies.tuples), bool)
+    return _failing(problem, as_they_are=False)
+
+
+def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int]]:
+    """Return which boundaries make the models unreachable: column → boundary → records that it holds back.
+
+    A class lies under one boundary of each column, so in the table where every value shows its boundary the classes
+    are as large as they can be. If more records break a model there than may be suppressed, and would not without
+    boundaries, boundaries are to blame: of a column that would be enough to lift, else of all that have some.
+
+    ``as_they_are``: columns without a hierarchy can only be published as they are.
+    """
+    bounded = [place for place, column in enumerate(problem.columns) if column.limits is not None]
+    failing = _failing(problem, as_they_are=as_they_are)
+    if not bounded or _fits(problem, failing) or not _fits(problem, _failing(problem, bounded, as_they_are=as_they_are)):
+        return {}
+    enough = [one for one in bounded if _fits(problem, _failing(problem, [one], as_they_are=as_they_are))]
+    return {problem.columns[place].name: _under(problem, place, failing) for place in enough or bounded}
+
+
+def _fits(problem: Problem, failing: Bools) -> bool:
+    """Whether so many records may be suppressed, and some are left."""
+    lost = int(problem.frequencies.counts[failing].sum())
+    return lost <= min(problem.max_suppressed, problem.frequencies.records - 1)
+
+
+def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool) -> Bools:
+    """Return which tuples break a model in the most general table, the boundaries of some columns lifted."""
+    shows = [
+        Capped.of(replace(column, limits=None) if place in lifted else column, _top(column, as_they_are))
+        for place, column in enumerate(problem.columns)
+    ]
+    labels = [shown.ids[codes] for shown, codes in zip(shows, problem.frequencies.tuples.T, strict=True)]
+    members, rows = group(labels, [len(shown.texts) for shown in shows])
+    classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
+    return np.asarray(~problem.holds(classes)[members])
+
+
+def _top(column: Column, as_they_are: bool) -> int:
+    fixed = as_they_are and column.max_level == 0 and column.limits is None
+    return 0 if fixed else column.levels.height
+
+
+def _under(problem: Problem, place: int, failing: Bools) -> dict[str, int]:
+    """Return the boundaries of a column that hold some of the failing records back, and how many."""
+    column, counts = problem.columns[place], problem.frequencies.counts
+    shown = Capped.of(column, column.levels.height)
+    records = np.bincount(shown.ids[problem.frequencies.tuples[failing, place]], counts[failing], len(shown.texts))
+    named = {text: int(held) for text, held in zip(shown.texts, records, strict=True) if text and held}
+    return {text: held for text, held in named.items() if text in column.boundaries}
