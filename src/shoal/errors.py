@@ -157,9 +157,7 @@ def _infeasible(
     relaxations: Sequence[Any],
     boundaries: Mapping[str, Mapping[str, int]],
 ) -> Infeasible:
-    return Infeasible(
-        faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries
-    )
+    return Infeasible(faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries)
 
 
 class AuditFailed(ShoalError):

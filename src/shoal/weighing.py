@@ -50,9 +50,9 @@ def weigh(policy: Policy, columns: Iterable[str]) -> Weighed:
     fractions. A request for a column that is never given out is anonymized whatever it weighs: the paper gives
     identifiers the threshold itself as their weight, so that they are the first to go.
 
-    This decides on *requests*. :func:`shoal.anonymize` never asks it: a release promises its models, so they hold in it,
-    however little its columns weigh. A service that answers requests asks it first (what it then releases promises
-    nothing), and anonymizes the rest.
+    This decides on *requests*. :func:`shoal.anonymize` never asks it: a release promises its models, so they hold in
+    it, however little its columns weigh. A service that answers requests asks it first (what it then releases
+    promises nothing), and anonymizes the rest.
 
     References
     ----------

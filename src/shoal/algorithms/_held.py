@@ -1,4 +1,4 @@
-"""Held back: who breaks the models even in the most general table that the boundaries allow."""
+"""Held back: what the boundaries keep apart, and who breaks the models even in the most general table they allow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Problem
+from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
@@ -17,14 +17,24 @@ from shoal.recodings.bounded import Capped
 Bools = npt.NDArray[np.bool_]
 
 
+def kept_apart(problem: Problem) -> Ints:
+    """Return the part of each tuple: boundaries keep records of different parts apart, so a search may start there.
+
+    Where a part breaks a model all are in one: then it is for the search to find out whom to give up.
+    """
+    if not _has_boundaries(problem):
+        return np.zeros(len(problem.frequencies.tuples), np.int64)
+    members, holds = _most_general(problem)
+    return members if holds.all() else np.zeros_like(members)
+
+
 def hopeless(problem: Problem) -> Bools:
     """Return which tuples no recoding within the boundaries can keep, whatever it does with the others.
 
     They fail in the most general table, and a class that fails there has no part that holds: that is so for models
     which still hold whatever joins a class, so of others nothing is said.
     """
-    bounded = any(column.limits is not None for column in problem.columns)
-    if not bounded or not all(model.absorbing for model in problem.models):
+    if not _has_boundaries(problem) or not all(model.absorbing for model in problem.models):
         return np.zeros(len(problem.frequencies.tuples), bool)
     return _failing(problem, as_they_are=False)
 
@@ -40,10 +50,18 @@ def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int
     """
     bounded = [place for place, column in enumerate(problem.columns) if column.limits is not None]
     failing = _failing(problem, as_they_are=as_they_are)
-    if not bounded or _fits(problem, failing) or not _fits(problem, _failing(problem, bounded, as_they_are=as_they_are)):
+    if (
+        not bounded
+        or _fits(problem, failing)
+        or not _fits(problem, _failing(problem, bounded, as_they_are=as_they_are))
+    ):
         return {}
     enough = [one for one in bounded if _fits(problem, _failing(problem, [one], as_they_are=as_they_are))]
     return {problem.columns[place].name: _under(problem, place, failing) for place in enough or bounded}
+
+
+def _has_boundaries(problem: Problem) -> bool:
+    return any(column.limits is not None for column in problem.columns)
 
 
 def _fits(problem: Problem, failing: Bools) -> bool:
@@ -54,6 +72,12 @@ def _fits(problem: Problem, failing: Bools) -> bool:
 
 def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool) -> Bools:
     """Return which tuples break a model in the most general table, the boundaries of some columns lifted."""
+    members, holds = _most_general(problem, lifted, as_they_are=as_they_are)
+    return np.asarray(~holds[members])
+
+
+def _most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
+    """Return the class of each tuple in the most general table, and which classes satisfy every model."""
     shows = [
         Capped.of(replace(column, limits=None) if place in lifted else column, _top(column, as_they_are))
         for place, column in enumerate(problem.columns)
@@ -61,7 +85,7 @@ def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: boo
     labels = [shown.ids[codes] for shown, codes in zip(shows, problem.frequencies.tuples.T, strict=True)]
     members, rows = group(labels, [len(shown.texts) for shown in shows])
     classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
-    return np.asarray(~problem.holds(classes)[members])
+    return members, problem.holds(classes)
 
 
 def _top(column: Column, as_they_are: bool) -> int:

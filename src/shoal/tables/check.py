@@ -14,6 +14,7 @@ from shoal.models.base import PrivacyModel
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
 from shoal.tables.source import open_table
+from shoal.weighing import weigh
 
 
 def check(table: object, policy: Policy) -> list[Fault]:
@@ -34,6 +35,7 @@ def check(table: object, policy: Policy) -> list[Fault]:
 def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     yield from _columns(frame, policy)
     yield from _undeclared(frame, policy)
+    yield from _threshold(policy)
     yield from _counts(frame, policy)
     for name, spec in policy.quasi_identifiers.items():
         if name in frame.columns:
@@ -82,6 +84,21 @@ def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         )
     for name in rest if policy.others == "keep" else []:
         yield from _kept(frame[name])
+
+
+def _threshold(policy: Policy) -> Iterator[Fault]:
+    """A threshold that all published columns together stay under lets every request through."""
+    if policy.threshold is None:
+        return
+    weighed = weigh(policy, [*policy.quasi_identifiers, *policy.sensitive])
+    if weighed.action == "release":
+        yield Fault(
+            "every request for what is published may be answered with the data as they are",
+            "threshold",
+            f"{policy.threshold:g}, all columns weigh {weighed.total:g}",
+            "lower it, or raise the weights",
+            "warning",
+        )
 
 
 def _kept(column: pl.Series) -> Iterator[Fault]:

@@ -29,8 +29,8 @@ Codes = npt.NDArray[np.integer]
 class Encoded:
     """A table as numbers.
 
-    Records that are suppressed whatever a search does are *barred*: no search sees them. They have a missing value whose
-    policy is ``suppress``, or stand out whatever the boundaries allow. Their tuples and cells come after all others.
+    Records that are suppressed whatever a search does are *barred*: no search sees them. They have a missing value
+    whose policy is ``suppress``, or cannot comply within the boundaries. Their tuples and cells come after all others.
     """
 
     columns: tuple[Column, ...]
