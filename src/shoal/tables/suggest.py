@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
@@ -15,6 +15,7 @@ import polars as pl
 from shoal.errors import TableError
 from shoal.policy import Policy
 from shoal.tables.columns import plain
+from shoal.tables.identifying import HEAVIEST, Identifying, identifying
 from shoal.tables.profile import Profile, profile
 from shoal.tables.roles import FEW, Role, Suggested, decided, generalized
 from shoal.tables.source import open_table
@@ -60,8 +61,8 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
     frame = open_table(table, **options).frame
     profiles = {name: profile(frame[name]) for name in frame.columns}
     decisions = _one_quasi_identifier(decided(profiles), profiles)
-    twins = _twins(frame, profiles, decisions)
-    text = "\n".join(_lines(frame.height, profiles, decisions, twins, k)) + "\n"
+    notes = _notes(frame, profiles, decisions)
+    text = "\n".join(_lines(frame.height, profiles, decisions, notes, k)) + "\n"
     Policy.from_yaml(text)  # a k below 2 is told here, in the policy's own words
     return text
 
@@ -92,8 +93,23 @@ def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[st
     return twins
 
 
+@dataclass(frozen=True)
+class Notes:
+    """What is told of the quasi-identifiers beside their roles."""
+
+    twins: dict[str, str]
+    """The columns whose values stand one to one for those of an earlier column."""
+    weights: dict[str, Identifying]
+    """How identifying each was measured to be; nothing of a single one."""
+
+
+def _notes(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Notes:
+    names = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
+    return Notes(_twins(frame, profiles, decisions), identifying(frame, names) if len(names) > 1 else {})
+
+
 def _lines(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], twins: dict[str, str], k: int
+    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes, k: int
 ) -> Iterator[str]:
     yield from _comment(
         f"A draft that shoal made from the data: {records:,} records, {len(profiles):,} columns. Read every line, "
@@ -101,13 +117,19 @@ def _lines(
         "column has a role: one that turns up later is an error, not published unseen."
     )
     yield from _identifiers(profiles, decisions)
-    yield from _quasi_identifiers(profiles, decisions, twins)
+    yield from _quasi_identifiers(profiles, decisions, notes)
     exact = "published as they are; nobody should learn them about a person"
     yield from _listed("sensitive", exact, profiles, decisions)
     yield from _models(records, profiles, decisions, k)
     yield "algorithm: {name: shoal}"
     yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
     yield "max_suppressed: 0.02"
+    if notes.weights:
+        yield from _comment(
+            "For a service that answers requests: with this threshold, those whose columns weigh no more together may "
+            "get the data as they are (an identifier weighs the threshold, and is never given out). Without it none may."
+        )
+        yield f"# threshold: {HEAVIEST + 1}"
 
 
 def _identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Iterator[str]:
@@ -130,10 +152,17 @@ def _listed(role: Role, meaning: str, profiles: dict[str, Profile], decisions: d
 
 
 def _quasi_identifiers(
-    profiles: dict[str, Profile], decisions: dict[str, Suggested], twins: dict[str, str]
+    profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes
 ) -> Iterator[str]:
     yield ""
     yield "# quasi_identifiers: what others may know; generalized until the models hold."
+    if notes.weights:
+        yield from _comment(
+            f"Weights, 1 to {HEAVIEST}: how identifying the column was measured to be, by the pairs of records that it "
+            "tells apart and its distinct values, alone and with up to two others (Motwani and Xu 2007). A heavy "
+            "column keeps its detail: a loss in it counts more, and weighted-boundaries generalizes it last. Raise "
+            "what readers need most."
+        )
     names = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
     if len(names) > 8:
         yield f"# {len(names)} are many: each costs the others detail. Make those identifiers that nobody needs."
@@ -147,9 +176,12 @@ def _quasi_identifiers(
         yield "# them out, if nobody needs them."
     yield "quasi_identifiers:"
     for name in names:
+        twins, weights = notes.twins, notes.weights
         twin = f". One to one with {scalar(twins[name])}: one of the two is enough" if name in twins else ""
-        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{twin}", "  ")
-        yield from _entry(name, _flow(decisions[name].spec))
+        told = f"; {weights[name]}" if name in weights else ""
+        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{told}{twin}", "  ")
+        weight = {"weight": weights[name].weight} if name in weights else {}
+        yield from _entry(name, _flow({**decisions[name].spec, **weight}))
 
 
 def _wants_tree(column: Profile, decision: Suggested) -> bool:
