@@ -59,7 +59,7 @@ def identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identi
     --------
     >>> table = pl.DataFrame({"age": [21, 22, 31, 32], "sex": ["f", "m", "f", "m"], "twin": ["F", "M", "F", "M"]})
     >>> {name: found.weight for name, found in identifying(table, table.columns).items()}
-    {'age': 5, 'sex': 2, 'twin': 2}
+    {'age': 5, 'sex': 1, 'twin': 1}
     """
     sample = frame.gather_every(max(-(-frame.height // _RECORDS), 1))
     codes = [_codes(sample[name]) for name in columns]
