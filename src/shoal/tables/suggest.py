@@ -127,7 +127,7 @@ def _lines(
     if notes.weights:
         yield from _comment(
             "For a service that answers requests: with this threshold, those whose columns weigh no more together may "
-            "get the data as they are (an identifier weighs the threshold, and is never given out). Without it none may."
+            "get the data as they are (identifiers weigh the threshold, and are never given out). Without it none may."
         )
         yield f"# threshold: {HEAVIEST + 1}"
 
@@ -151,9 +151,7 @@ def _listed(role: Role, meaning: str, profiles: dict[str, Profile], decisions: d
         yield f"  - {scalar(name)}"
 
 
-def _quasi_identifiers(
-    profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes
-) -> Iterator[str]:
+def _quasi_identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes) -> Iterator[str]:
     yield ""
     yield "# quasi_identifiers: what others may know; generalized until the models hold."
     if notes.weights:
