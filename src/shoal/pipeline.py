@@ -19,6 +19,7 @@ from shoal.release import Release, attained_by, disagreements
 from shoal.tables.apply import apply
 from shoal.tables.check import check
 from shoal.tables.source import Source, open_table
+from shoal.tables.treatments import treated
 
 
 def _loss_of(source: Source, policy: Policy) -> float:
@@ -67,8 +68,9 @@ def anonymize(
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
     policy = Policy.of(policy)
-    source = open_table(table, **options)
-    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
+    given = open_table(table, **options)
+    source = treated(given, policy)
+    misfits = [fault for fault in check(given, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -18,6 +18,7 @@ from shoal import notation
 from shoal.algorithms.base import Algorithm
 from shoal.catalog import Frozen, OneOf, find
 from shoal.errors import Fault, PolicyError, nearest
+from shoal.models import presets
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Form
 from shoal.roles import Identifier, QuasiIdentifier, Sensitive
@@ -39,7 +40,7 @@ class Policy(Frozen):
     True
     """
 
-    identifiers: dict[str, Identifier] = Field(default_factory=dict)
+    identifiers: dict[str, Identifier] = Field(default={})
     """Columns that name a person; never published."""
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     """Columns that an attacker may know; generalized until the models hold."""
@@ -51,6 +52,9 @@ class Policy(Frozen):
     """The column that says which person a record is about: every count is then a count of persons."""
     models: Annotated[tuple[Annotated[PrivacyModel, OneOf("models")], ...], Field(min_length=1)]
     """The promises; all of them hold."""
+    presets: tuple[str, ...] = ()
+    """The published rules that the policy follows (:mod:`shoal.models.presets`): their models are among its models,
+    and what they ask of columns is checked. ``models: [{preset: NAME}]`` puts both here."""
     algorithm: Annotated[Algorithm, OneOf("algorithms")] = Field(
         default_factory=lambda: cast("Algorithm", find("algorithms", "shoal")())
     )
@@ -71,6 +75,29 @@ class Policy(Frozen):
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Everything random follows from it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _presets_among_models(cls, data: Any) -> Any:
+        """Put the models of a preset in the place of its name."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("models"), (list, tuple)):
+            return data
+        models, named = [], list(data.get("presets") or ())
+        for number, item in enumerate(data["models"]):
+            if not isinstance(item, Mapping) or "preset" not in item:
+                models.append(item)
+                continue
+            if len(item) > 1:
+                raise PolicyError("a preset has no parameters", where=f"models[{number}]", got=repr(dict(item)))
+            models += presets.find(item["preset"]).models
+            named += [item["preset"]] if item["preset"] not in named else []
+        if not models and data["models"]:
+            raise PolicyError(
+                f"{', '.join(named)} asks for no model, and a policy needs one",
+                where="models",
+                hint="add one beside it, for example {name: k-anonymity, k: 5}",
+            )
+        return {**data, "models": models, **({"presets": named} if named else {})}
+
     @field_validator("identifiers", "quasi_identifiers", "sensitive", mode="before")
     @classmethod
     def _names_or_mapping(cls, value: Any) -> Any:
@@ -82,6 +109,22 @@ class Policy(Frozen):
     def _names_where_that_is_all(self, value: dict[str, Identifier | Sensitive]) -> Any:
         said = {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
         return said if any(said.values()) else list(said)
+
+    @model_validator(mode="after")
+    def _as_strict_as_its_presets(self) -> Policy:
+        for name in self.presets:
+            for asked in presets.find(name).unmet(self.models):
+                raise PolicyError(
+                    f"{name} asks for {asked.key()} {asked.asked}, and no model promises it",
+                    where="presets",
+                    hint=f"write models: [{{preset: {name}}}], or leave the preset out",
+                )
+        return self
+
+    def asking(self, models: Sequence[PrivacyModel]) -> Policy:
+        """Return the same policy with other models; it no longer follows presets that ask for more."""
+        met = [name for name in self.presets if not presets.find(name).unmet(models)]
+        return self.replace(models=models, presets=met)
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Policy:
@@ -192,6 +235,11 @@ class Policy(Frozen):
         schema["$schema"] = GenerateJsonSchema.schema_dialect
         schema |= {"title": "shoal policy", "description": "What is promised about a release, and how it is kept."}
         names_list = {"type": "array", "items": {"type": "string"}}
+        known = {"enum": sorted(presets.PRESETS)}
+        schema["properties"]["presets"]["items"] = known
+        schema["properties"]["models"]["items"]["oneOf"].append(
+            {"type": "object", "properties": {"preset": known}, "required": ["preset"], "additionalProperties": False}
+        )
         for role in ("identifiers", "quasi_identifiers", "sensitive"):
             mapping = {key: value for key, value in schema["properties"][role].items() if key != "description"}
             schema["properties"][role] = {

@@ -68,7 +68,7 @@ def _lowered(
             value = value if weaker is None else weaker.asked
             texts.append(f"ask for {models[number].key()} {value} instead of {models[number].asked}")
             models[number] = weaker or models[number]
-        changed = policy.replace(models=models)
+        changed = policy.asking(models)
         offered = trial.offer(" and ".join(texts), changed)
         if not offered and part == 1:
             offered = [
@@ -79,7 +79,7 @@ def _lowered(
     rest = [model for number, model in enumerate(policy.models) if number not in failing]
     if rest:
         names = " and ".join(policy.models[number].key() for number in failing)
-        found += trial.offer(f"do not ask for {names}", policy.replace(models=rest))
+        found += trial.offer(f"do not ask for {names}", policy.asking(rest))
     return attainable, _without_dominated(found)
 
 
@@ -116,6 +116,8 @@ class _Trial:
 
     def offer(self, text: str, candidate: Policy) -> list[Relaxation]:
         loss = self(candidate)
+        given_up = [name for name in self.policy.presets if name not in candidate.presets]
+        text += f" (then it no longer follows {', '.join(given_up)})" if given_up else ""
         return [] if loss is None else [Relaxation(text, candidate, loss)]
 
     def _with_lost_columns(self, candidate: Policy, loss: float) -> float:
@@ -157,7 +159,7 @@ def _weaker(policy: Policy, number: int, value: Any) -> Policy | None:
     other = policy.models[number].relaxed(value)
     if other is None:
         return None
-    return policy.replace(models=[*policy.models[:number], other, *policy.models[number + 1 :]])
+    return policy.asking([*policy.models[:number], other, *policy.models[number + 1 :]])
 
 
 def _best_value(policy: Policy, number: int, trial: _Trial) -> Any:
@@ -218,7 +220,7 @@ def _without(policy: Policy, name: str) -> Policy:
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
     for number, model in enumerate(policy.models if len(policy.models) > 1 else ()):
         rest = [*policy.models[:number], *policy.models[number + 1 :]]
-        yield f"do not ask for {model.key()} {model.asked}", policy.replace(models=rest)
+        yield f"do not ask for {model.key()} {model.asked}", policy.asking(rest)
 
 
 def _blocking(policy: Policy, trial: _Trial) -> list[str]:

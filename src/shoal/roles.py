@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
     from pydantic_core.core_schema import CoreSchema
 
+Treatment = Literal["zip3", "age-90", "year"]
+
 Missing = Literal["own-value", "wildcard", "suppress", "error"]
 """What a missing value is: a value of its own; something that matches anything, published as ``*`` and counted
 with nothing more specific; a reason to suppress the record; an error."""
@@ -108,6 +110,10 @@ class QuasiIdentifier(_Role):
     domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
     """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
     range from the least to the greatest number that could occur."""
+    treatment: Treatment | None = None
+    """What is done to every value before anything else, as HIPAA's Safe Harbor asks it: ``zip3`` keeps three digits of
+    a ZIP code (000 where few people live), ``age-90`` makes 90 of every age over 89, ``year`` keeps the year of a date.
+    Nobody sees more of the column: losses are measured against what is left."""
 
     @model_validator(mode="after")
     def _boundaries_need_labels(self) -> QuasiIdentifier:
@@ -122,6 +128,7 @@ class QuasiIdentifier(_Role):
             **super()._own_schema(),
             "boundaries": {"type": "array", "items": {"type": "string"}},
             "publish": {"enum": ["labels", "ranges", "sets"]},
+            "treatment": {"enum": ["zip3", "age-90", "year"]},
             "domain": {
                 "anyOf": [
                     {"enum": ["observed", "hierarchy"]},

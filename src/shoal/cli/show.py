@@ -109,6 +109,24 @@ def search(release: Release) -> Iterator[str]:
         yield from (f"        {note}" for note in proof.notes)
 
 
+def presets(*, as_json: bool) -> None:
+    """Print the published rules that a policy can follow, with their sources."""
+    from shoal.catalog import OneOf
+    from shoal.models.presets import PRESETS
+
+    models = OneOf("models")
+    rows = [
+        {"name": one.name, "summary": one.says, "models": [models.dump(m) for m in one.models], "source": one.source}
+        for one in PRESETS.values()
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    asked = [", ".join(f"{model.key()} {model.asked}" for model in one.models) or "-" for one in PRESETS.values()]
+    shown = [[row["name"], told, row["summary"], row["source"]] for row, told in zip(rows, asked, strict=True)]
+    table(["name", "models", "what it asks for", "source"], shown)
+
+
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
     """Show progress on stderr while work is done, if someone looks."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.catalog import find
 from shoal.errors import PolicyError
+from shoal.models import presets
 from shoal.reporting import charts
 from shoal.reporting.limits import limits
 from shoal.reporting.words import NOTHING, between, chance, count, listed, number, share
@@ -35,6 +36,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "unit": unit,
         "verdict": _verdict(audit),
         "promises": [_promise(entry, _is_counted(audit)) for entry in audit.models],
+        "presets": [presets.find(name) for name in policy.presets],
         "facts": _facts(audit),
         "details": list(_details(audit, unit)),
         "histogram": charts.histogram(audit.sizes, _least(policy), unit),
@@ -296,6 +298,7 @@ def _columns(audit: Audit) -> Iterator[dict[str, str]]:
 
 def _treatment(column: QuasiIdentifier) -> str:
     text = column.hierarchy.key() if column.hierarchy is not None else "none: ranges or sets"
+    text += f", treatment {column.treatment}" if column.treatment else ""
     text += f", weight {column.weight:g}" if column.weight != 1 else ""
     text += f", never above {listed(column.boundaries, 'or')}" if column.boundaries else ""
     return text + (f", missing: {column.missing}" if column.missing != "own-value" else "")

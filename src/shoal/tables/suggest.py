@@ -13,15 +13,19 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import TableError
+from shoal.models import presets
+from shoal.models.presets import SAFE_HARBOR, Preset
 from shoal.policy import Policy
 from shoal.tables.columns import plain
 from shoal.tables.identifying import HEAVIEST, Identifying, identifying
 from shoal.tables.profile import Profile, profile
 from shoal.tables.roles import FEW, Role, Suggested, decided, generalized
+from shoal.tables.safe_harbor import harboured, kind_of
 from shoal.tables.source import open_table
+from shoal.tables.treatments import treat_columns
 
 
-def suggest(table: object, *, k: int = 5, **options: Any) -> str:
+def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: Any) -> str:
     """Return a draft policy for a table, as YAML with the reason of each decision as a comment.
 
     The draft knows names in several languages, usual patterns and counts; it does not know what outsiders know.
@@ -33,6 +37,9 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
         A pandas, polars, pyarrow or DuckDB table, or a path; it is not changed.
     k
         The k to ask for; lowered to the number of records, or persons, of a smaller table.
+    preset
+        A published rule to follow (:mod:`shoal.models.presets`): its models are asked for instead of k, and
+        ``hipaa-safe-harbor`` treats or leaves out what it calls identifiers.
     options
         How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
 
@@ -58,10 +65,16 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
     algorithm: {name: shoal}
     max_suppressed: 0.02
     """
+    rule = None if preset is None else presets.find(preset)
     frame = open_table(table, **options).frame
     profiles = {name: profile(frame[name]) for name in frame.columns}
-    decisions = _one_quasi_identifier(decided(profiles), profiles)
-    notes = _notes(frame, profiles, decisions)
+    decisions = decided(profiles)
+    free = dict(profiles)
+    if preset == SAFE_HARBOR:
+        decisions = harboured(frame, profiles, decisions)
+        free = {name: column for name, column in profiles.items() if kind_of(column) is None}
+    decisions = _one_quasi_identifier(decisions, free)
+    notes = _notes(frame, profiles, decisions, rule)
     text = "\n".join(_lines(frame.height, profiles, decisions, notes, k)) + "\n"
     Policy.from_yaml(text)  # a k below 2 is told here, in the policy's own words
     return text
@@ -71,8 +84,8 @@ def _one_quasi_identifier(decisions: dict[str, Suggested], profiles: dict[str, P
     """Make the most plausible column a quasi-identifier where none looks like one: a policy needs one."""
     if any(decision.role == "quasi_identifiers" for decision in decisions.values()):
         return decisions
-    name = max(decisions, key=lambda name: decisions[name].plausible)
-    if profiles[name].kind == "other":
+    name = max(profiles, key=lambda name: decisions[name].plausible, default=None)
+    if name is None or profiles[name].kind == "other":
         raise TableError("no column has values that can be published", got=f"{len(decisions)} columns")
     was = decisions[name]
     reason = f"no column looks like a quasi-identifier and a policy needs one: check this choice ({was.reason})"
@@ -101,11 +114,17 @@ class Notes:
     """The columns whose values stand one to one for those of an earlier column."""
     weights: dict[str, Identifying]
     """How identifying each was measured to be; nothing of a single one."""
+    rule: Preset | None
+    """The published rule that is followed."""
 
 
-def _notes(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Notes:
-    names = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
-    return Notes(_twins(frame, profiles, decisions), identifying(frame, names) if len(names) > 1 else {})
+def _notes(
+    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None
+) -> Notes:
+    specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
+    left = treat_columns(frame, {name: spec["treatment"] for name, spec in specs.items() if "treatment" in spec})
+    weights = identifying(left, list(specs)) if len(specs) > 1 else {}
+    return Notes(_twins(frame, profiles, decisions), weights, rule)
 
 
 def _lines(
@@ -120,7 +139,7 @@ def _lines(
     yield from _quasi_identifiers(profiles, decisions, notes)
     exact = "published as they are; nobody should learn them about a person"
     yield from _listed("sensitive", exact, profiles, decisions)
-    yield from _models(records, profiles, decisions, k)
+    yield from _models(records, profiles, decisions, notes.rule, k)
     yield "algorithm: {name: shoal}"
     yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
     yield "max_suppressed: 0.02"
@@ -187,14 +206,20 @@ def _wants_tree(column: Profile, decision: Suggested) -> bool:
     return column.kind == "text" and column.distinct > FEW and ungrouped
 
 
-def _models(records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], k: int) -> Iterator[str]:
+def _models(
+    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None, k: int
+) -> Iterator[str]:
     subject = next((profiles[name] for name, found in decisions.items() if found.role == "subject"), None)
     most, unit = (subject.distinct, "persons") if subject else (records, "records")
     yield ""
-    lowered = f" Lowered from {k}: the table has no more {unit}." if 2 <= most < k else ""
-    yield from _comment(f"Every person looks like at least k - 1 others.{lowered}")
     yield "models:"
-    yield f"  - {{name: k-anonymity, k: {max(2, min(k, most)) if k >= 2 else k}}}"
+    if rule is not None:
+        yield from _comment(f"{rule.says} Source: {rule.source}", "  ")
+        yield f"  - {{preset: {rule.name}}}"
+    if rule is None or not rule.models:
+        lowered = f" Lowered from {k}: the table has no more {unit}." if 2 <= most < k else ""
+        yield from _comment(f"Every person looks like at least k - 1 others.{lowered}", "  ")
+        yield f"  - {{name: k-anonymity, k: {max(2, min(k, most)) if k >= 2 else k}}}"
     diverse = [n for n, d in decisions.items() if d.role == "sensitive" and profiles[n].distinct >= 2]
     if diverse:
         yield from _comment("No group of persons who look alike shares one sensitive value.", "  ")
