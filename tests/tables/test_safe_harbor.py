@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import shoal
 from shoal.auditing import treatments as audited
@@ -19,7 +18,7 @@ from shoal.tables.profile import profile
 from shoal.tables.safe_harbor import KINDS, kind_of
 from shoal.tables.suggest import suggest
 from shoal.tables.treatments import SPARSE, SPARSE_2000, treat
-from tests.tables.test_suggest import publishable, tables
+from tests.strategies import any_tables, publishable
 
 MANY = range(60)
 EXAMPLES: dict[str, tuple[str, list[Any]]] = {
@@ -208,7 +207,7 @@ def test_nothing_of_what_was_cut_is_in_the_files(tmp_path: Path) -> None:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(tables().filter(publishable))
+@given(any_tables().filter(publishable))
 def test_a_draft_under_the_rule_fits_any_table(table: pl.DataFrame) -> None:
     try:
         policy = Policy.from_yaml(suggest(table, preset="hipaa-safe-harbor"))
