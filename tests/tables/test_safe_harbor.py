@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.strategies import any_tables, publishable
 
 import shoal
 from shoal.auditing import treatments as audited
@@ -18,7 +19,6 @@ from shoal.tables.profile import profile
 from shoal.tables.safe_harbor import KINDS, kind_of
 from shoal.tables.suggest import suggest
 from shoal.tables.treatments import SPARSE, SPARSE_2000, treat
-from tests.strategies import any_tables, publishable
 
 MANY = range(60)
 EXAMPLES: dict[str, tuple[str, list[Any]]] = {

@@ -12,13 +12,14 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.strategies import WORDS, any_tables, publishable
 
 import shoal
 from shoal.policy import Policy
 from shoal.tables.profile import profile
 from shoal.tables.roles import nice_widths
 from shoal.tables.suggest import scalar, suggest
-from tests.strategies import WORDS, any_tables, publishable
+
 
 def fits(table: Any, **options: Any) -> Policy:
     """Check the promises of a draft that hold for every table, and return the policy."""
