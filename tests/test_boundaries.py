@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,6 +41,10 @@ def policy(algorithm: Any, boundaries: list[str], share: float = 0.5, publish: s
         max_suppressed=share,
         publish=publish,
     )
+
+
+def name_of(algorithm: Any) -> str:
+    return algorithm if isinstance(algorithm, str) else str(algorithm["name"])
 
 
 def values_of(text: str) -> set[str]:
@@ -122,6 +128,32 @@ def test_the_boundary_that_blocks_is_named(algorithm: Any) -> None:
     assert any("lift the boundaries of education" in change.text for change in caught.value.relaxations)
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.boundaries == caught.value.boundaries
+
+
+ONE_CUT = ("bottom-up", "single-dimensional", "top-down-specialization")
+"""Searches that cut each column once for the whole table: not every part can be kept by one cut."""
+LOCAL = [
+    algorithm
+    for algorithm in ALGORITHMS
+    if not catalog.find("algorithms", name_of(algorithm)).needs_hierarchies  # type: ignore[attr-defined]
+    and name_of(algorithm) not in ONE_CUT
+]
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([["Secondary", "Higher"], ["Secondary", "First"], ["First"]]))
+@pytest.mark.parametrize("algorithm", LOCAL)
+def test_only_those_are_suppressed_whom_the_boundaries_leave_alone(
+    algorithm: Any, draw: random.Random, boundaries: list[str]
+) -> None:
+    leaves = sorted(LABELS.keys() - UNDER.keys() - {"Second"})
+    shares = [draw.random() ** 2 for _ in leaves]
+    rows = [(value, draw.randint(18, 60)) for value in draw.choices(leaves, shares, k=30)]
+    together = Counter(frozenset(most_general(value, boundaries)) for value, _ in rows)
+    alone = sum(records for records in together.values() if records < 3)
+    table = pl.DataFrame(rows, schema=["education", "age"], orient="row")
+    decision = decide(table, policy(algorithm, boundaries, share=round(alone / 30 + 0.001, 3)))
+    assert decision.publication.suppressed == alone
 
 
 def test_boundaries_of_two_columns_that_block_only_together_are_both_named() -> None:
