@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
-from shoal.recodings.base import Column
 from shoal.recodings.bounded import Capped
 
 Bools = npt.NDArray[np.bool_]
@@ -34,7 +32,7 @@ def hopeless(problem: Problem) -> Bools:
     They fail in the most general table, and a class that fails there has no part that holds: that is so for models
     which still hold whatever joins a class, so of others nothing is said.
     """
-    if not _has_boundaries(problem) or not all(model.absorbing for model in problem.models):
+    if not _has_boundaries(problem) or not problem.absorbing:
         return np.zeros(len(problem.frequencies.tuples), bool)
     return _failing(problem, as_they_are=False)
 
@@ -78,19 +76,15 @@ def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: boo
 
 def _most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
     """Return the class of each tuple in the most general table, and which classes satisfy every model."""
-    shows = [
-        Capped.of(replace(column, limits=None) if place in lifted else column, _top(column, as_they_are))
-        for place, column in enumerate(problem.columns)
-    ]
-    labels = [shown.ids[codes] for shown, codes in zip(shows, problem.frequencies.tuples.T, strict=True)]
-    members, rows = group(labels, [len(shown.texts) for shown in shows])
+    labels, sizes = [], []
+    for place, (column, codes) in enumerate(zip(problem.columns, problem.frequencies.tuples.T, strict=True)):
+        fixed = as_they_are and column.max_level == 0 and column.limits is None
+        shown = np.arange(column.levels.size) if fixed else column.bounded_by * (place not in lifted)
+        labels.append(shown[codes])
+        sizes.append(int(shown.max(initial=0)) + 1)
+    members, rows = group(labels, sizes)
     classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
     return members, problem.holds(classes)
-
-
-def _top(column: Column, as_they_are: bool) -> int:
-    fixed = as_they_are and column.max_level == 0 and column.limits is None
-    return 0 if fixed else column.levels.height
 
 
 def _under(problem: Problem, place: int, failing: Bools) -> dict[str, int]:

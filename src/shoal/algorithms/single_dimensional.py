@@ -13,7 +13,6 @@ from shoal.domains import STAR
 from shoal.frequencies import Classes, Codes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
-from shoal.recodings.bounded import Capped
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.intervals import Intervals
 
@@ -74,8 +73,7 @@ class SingleDimensional(Algorithm):
 
 def _between_boundaries(column: Column) -> Ints:
     """The runs of a column that no cut has to be found for: values under different boundaries share no class."""
-    shown = Capped.of(column, column.levels.height).ids
-    return np.append(0, np.cumsum(np.diff(shown) != 0)).astype(np.int64)[: column.levels.size]
+    return np.append(0, np.cumsum(np.diff(column.bounded_by) != 0)).astype(np.int64)[: column.levels.size]
 
 
 def _ends(runs: Ints) -> Iterator[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -196,7 +197,8 @@ class Round:
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain data."""
         raised = {} if self.column is None else {"column": self.column, "weight": self.weight, "level": self.level}
-        return {**raised, "attained": self.attained, "failing": self.failing, "text": str(self)}
+        attained = {name: None if value == inf else value for name, value in self.attained.items()}
+        return {**raised, "attained": attained, "failing": self.failing, "text": str(self)}
 
 
 class Recoding(ABC):
