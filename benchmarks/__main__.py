@@ -24,6 +24,7 @@ NAMES = (
     "bounds",
     "hierarchies",
     "local_recoding",
+    "hussien15",
     "ramana13",
     "sarrafi17",
     "yaseen18",

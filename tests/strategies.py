@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from datetime import date
 from typing import Any
 
@@ -124,3 +125,48 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
         publish=draw(st.sampled_from(["labels", "ranges", "sets"])),
     )
     return pl.DataFrame(list(columns.values())), policy
+
+
+WORDS = [
+    "name", "patient_id", "id", "age", "zip code", "PLZ", "sex", "race", "diagnosis", "salary", "notes", "birth date",
+    "e-mail", "subject", "fnlwgt", "city", "no", "true", "1995-01-31", "a: b", "#", "*", "- x", "? y", "", " ", "\n",
+    'quo"te', "back\\slash", "{}", "[a, b]", "é\u2028\ufeff", "😀", "x" * 1500, "null", "~", "&a", "!tag", "%", "@",
+]  # fmt: skip
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+TYPED: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (pl.Int64, st.integers(-(2**62), 2**62)),
+    (pl.Int64, st.sampled_from([-9, 0, 1, 2, 20, 35, 999, 19900101, 20001231])),
+    (pl.UInt64, st.integers(0, 2**64 - 1)),
+    (pl.Float64, st.floats(-1e300, 1e300)),
+    (pl.Float32, st.floats(0, 1, width=32)),
+    (pl.Boolean, st.booleans()),
+    (pl.String, TEXT),
+    (pl.String, st.sampled_from(["a", "b", "c", "?", "", "NA", "*", "31.12.1990", "02138", "a@b.de", "1,5"])),
+    (pl.Categorical, st.sampled_from(["x", "y", "z"])),
+    (pl.Date, st.dates()),
+    (pl.Datetime("us"), st.datetimes()),
+    (pl.Time, st.times()),
+    (pl.Duration("us"), st.timedeltas(dt.timedelta(days=-999), dt.timedelta(days=999))),
+    (pl.Decimal(10, 2), st.decimals(-99, 99, places=2)),
+    (pl.Null, st.none()),
+    (pl.List(pl.Int64), st.lists(st.integers(0, 3), max_size=2)),
+]
+
+
+@st.composite
+def any_tables(draw: st.DrawFn, least: int = 0) -> pl.DataFrame:
+    """Tables of any columns, for what must cope with all of them."""
+    names = draw(st.lists(st.sampled_from(WORDS) | TEXT, min_size=1, max_size=5, unique=True))
+    height = draw(st.integers(least, 30))
+    columns = []
+    for name in names:
+        kind, values = draw(st.sampled_from(TYPED))
+        pool = draw(st.lists(values | st.none(), min_size=1, max_size=30))
+        # short lists of few values make constants and categories, long ones near-unique columns
+        columns.append(pl.Series(name, [pool[i % len(pool)] for i in range(height)], dtype=kind))
+    return pl.DataFrame(columns)
+
+
+def publishable(table: pl.DataFrame) -> bool:
+    return any(not isinstance(kind, pl.List) for kind in table.dtypes)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
 FAMILIES = ("algorithms", "models", "hierarchies", "utility", "risk")
+_NO_ENTRIES = frozenset(("base", "presets", "statistics"))
+"""Public modules of the families' folders that hold no entry."""
 
 
 class Frozen(BaseModel):
@@ -80,7 +82,7 @@ def names(family: str) -> tuple[str, ...]:
     ours = [
         module.name.replace("_", "-")
         for module in pkgutil.iter_modules(package.__path__)
-        if not module.name.startswith("_") and module.name != "base"
+        if not module.name.startswith("_") and module.name not in _NO_ENTRIES
     ]
     return tuple(sorted({*ours, *(point.name for point in entry_points(group=f"shoal.{family}"))}))
 
@@ -94,7 +96,7 @@ def find(family: str, name: str) -> type[Entry]:
     'KAnonymity'
     """
     module = name.replace("-", "_")
-    if module.isidentifier() and not module.startswith("_") and module != "base":
+    if module.isidentifier() and not module.startswith("_") and module not in _NO_ENTRIES:
         try:
             found = importlib.import_module(f"shoal.{family}.{module}")
             return cast("type[Entry]", getattr(found, class_name(module)))

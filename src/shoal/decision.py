@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.base import Progress, silent
+from shoal.algorithms._held import held_back, hopeless
+from shoal.algorithms.base import Problem, Progress, silent, titles
 from shoal.bounds import LowerBound
 from shoal.domains import STAR
 from shoal.errors import Infeasible
@@ -17,7 +18,6 @@ from shoal.policy import Policy
 from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
 from shoal.recodings.local import Local
 from shoal.recodings.publication import Publication, publish
-from shoal.release import titles
 from shoal.tables.encode import Encoded, encode
 from shoal.utility.base import Outcome
 from shoal.utility.certainty_penalty import CertaintyPenalty
@@ -38,7 +38,7 @@ class Decision:
         classes = self.publication.classes
         return {
             title: model.measure(classes, self.encoded.background)
-            for title, model in zip(titles(self.policy), self.policy.models, strict=True)
+            for title, model in zip(titles(self.policy.models), self.policy.models, strict=True)
         }
 
     @property
@@ -112,7 +112,11 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     if not frame.height:
         raise Infeasible("the table has no records")
     encoded = encode(frame, policy)
-    recoding = policy.algorithm.search(encoded.problem(policy, progress)).extended(encoded.frequencies)
+    problem = encoded.problem(policy, progress)
+    if not policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
+        encoded = _without_hopeless(encoded, problem)
+        problem = encoded.problem(policy, progress)
+    recoding = policy.algorithm.search(problem).extended(encoded.frequencies)
     publication = publish(
         recoding,
         encoded.frequencies,
@@ -127,6 +131,27 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     if publication.suppressed > allowed:
         raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
     return Decision(policy, encoded, recoding, publication)
+
+
+def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
+    """Bar the records that no recoding within the boundaries can keep: a search would give others up for them."""
+    out = hopeless(problem)
+    records = int(problem.frequencies.counts[out].sum())
+    if records > problem.max_suppressed:
+        raise Infeasible(
+            f"records that cannot comply within the boundaries: {records}, may be suppressed: {problem.max_suppressed}"
+        )
+    return encoded.barring(out) if records else encoded
+
+
+def blocking_boundaries(frame: pl.DataFrame, policy: Policy) -> dict[str, dict[str, int]]:
+    """Return the boundaries that make the models unreachable: column → boundary → records that it holds back."""
+    if not frame.height or not any(column.boundaries for column in policy.quasi_identifiers.values()):
+        return {}
+    encoded = encode(frame, policy)
+    if encoded.barred > policy.may_suppress(encoded.frequencies.records):
+        return {}  # too many are suppressed before any boundary counts
+    return held_back(encoded.problem(policy), as_they_are=policy.algorithm.needs_hierarchies)
 
 
 def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:

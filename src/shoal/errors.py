@@ -18,7 +18,7 @@ Each error is made of faults, and each fault says *what* is wrong, *where*, what
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +104,8 @@ class Infeasible(ShoalError):
     ----------
     blocking
         The columns that stand in the way.
+    boundaries
+        The boundaries that do: column → boundary → records that it holds back.
     attainable
         Model name to the best value that can be attained at the allowed suppression.
     relaxations
@@ -120,20 +122,25 @@ class Infeasible(ShoalError):
         blocking: Sequence[str] = (),
         attainable: dict[str, Any] | None = None,
         relaxations: Sequence[Any] = (),
+        boundaries: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         self.blocking = tuple(blocking)
+        self.boundaries = {name: dict(held) for name, held in (boundaries or {}).items()}
         self.attainable = dict(attainable or {})
         self.relaxations = tuple(relaxations)
         super().__init__(faults)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_infeasible, (self.faults, self.blocking, self.attainable, self.relaxations))
+        return (_infeasible, (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries))
 
     def render(self) -> str:
         """Return the reason, what blocks, the best attainable values and what would work."""
         lines = [super().render()]
         if self.blocking:
             lines.append("Blocking columns: " + ", ".join(self.blocking) + ".")
+        for name, held in self.boundaries.items():
+            few = examples([f"{label}: {records:,}" for label, records in held.items()], quote=str)
+            lines.append(f"Boundaries of {name} that block, with the records they hold back: {few}.")
         if self.attainable:
             best = ", ".join(f"{name} {value}" for name, value in self.attainable.items())
             lines.append(f"Best attainable as the policy stands: {best}.")
@@ -144,9 +151,13 @@ class Infeasible(ShoalError):
 
 
 def _infeasible(
-    faults: tuple[Fault, ...], blocking: Sequence[str], attainable: dict[str, Any], relaxations: Sequence[Any]
+    faults: tuple[Fault, ...],
+    blocking: Sequence[str],
+    attainable: dict[str, Any],
+    relaxations: Sequence[Any],
+    boundaries: Mapping[str, Mapping[str, int]],
 ) -> Infeasible:
-    return Infeasible(faults, blocking=blocking, attainable=attainable, relaxations=relaxations)
+    return Infeasible(faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries)
 
 
 class AuditFailed(ShoalError):
@@ -189,7 +200,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return "one of: " + ", ".join(choices) if choices else ""
 
 
-def examples(values: Iterable[object], limit: int = 5) -> str:
+def examples(values: Iterable[object], limit: int = 5, *, quote: Callable[[object], str] = repr) -> str:
     """Return a few values and how many more there are.
 
     Examples
@@ -198,5 +209,5 @@ def examples(values: Iterable[object], limit: int = 5) -> str:
     "'a', 'b' and 1 more"
     """
     shown = list(values)
-    text = ", ".join(repr(value) for value in shown[:limit])
+    text = ", ".join(quote(value) for value in shown[:limit])
     return f"{text} and {len(shown) - limit} more" if len(shown) > limit else text

@@ -24,6 +24,7 @@ from shoal.policy import Policy
 from shoal.tables import Source, open_table
 from shoal.tables.check import check
 from shoal.tables.encode import encode
+from shoal.tables.treatments import treated
 from shoal.tables.write import write_bytes
 from shoal.utility.base import Metric, Outcome
 
@@ -42,7 +43,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     >>> max(node["k"] for node in lattice(table, policy))
     1
     """
-    source = open_table(table)
+    source = treated(open_table(table), policy)
     misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
@@ -117,7 +118,7 @@ def compare(
     for k in values:
         for algorithm in chosen:
             others = [model for model in policy.models if not isinstance(model, KAnonymity)]
-            asked = policy.replace(models=[KAnonymity(k=k), *others], algorithm=algorithm)
+            asked = policy.asking([KAnonymity(k=k), *others]).replace(algorithm=algorithm)
             rows.append({"algorithm": algorithm.key(), "k": k, **_trial(source, asked, progress)})
     return rows
 

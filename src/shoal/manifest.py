@@ -11,6 +11,7 @@ from shoal.decision import Decision
 from shoal.policy import Policy
 from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
+from shoal.weighing import weigh
 
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 
@@ -18,14 +19,17 @@ _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
-    It holds no value of the original table; the fingerprint is slow to guess against.
+    Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original
+    table; the fingerprint is slow to guess against.
     """
+    weighed = {} if policy.threshold is None else {"request": weigh(policy, source.frame.columns).to_dict()}
     return {
         "policy": policy.effective(),
         "policy_hash": policy.hash,
         "data_fingerprint": fingerprint(source.frame, policy.hash),
         "records": source.frame.height,
         "seed": policy.seed,
+        **weighed,
         "recoding": decision.recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
     }

@@ -10,7 +10,7 @@ from shoal.algorithms.base import Progress, silent
 from shoal.auditing import audit
 from shoal.auditing.truth import truth_faults
 from shoal.bounds import LowerBound
-from shoal.decision import ceilings, decide
+from shoal.decision import blocking_boundaries, ceilings, decide
 from shoal.errors import AuditFailed, Infeasible, Misfit
 from shoal.manifest import manifest_of
 from shoal.policy import Policy
@@ -19,6 +19,7 @@ from shoal.release import Release, attained_by, disagreements
 from shoal.tables.apply import apply
 from shoal.tables.check import check
 from shoal.tables.source import Source, open_table
+from shoal.tables.treatments import treated
 
 
 def _loss_of(source: Source, policy: Policy) -> float:
@@ -67,15 +68,16 @@ def anonymize(
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
     policy = Policy.of(policy)
-    source = open_table(table, **options)
-    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
+    given = open_table(table, **options)
+    source = treated(given, policy)
+    misfits = [fault for fault in check(given, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
     try:
         decision = decide(source.frame, policy, progress).bounded(bound, progress)
     except Infeasible as error:
-        known = ceilings(source.frame, policy)
-        raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
+        known, held = ceilings(source.frame, policy), blocking_boundaries(source.frame, policy)
+        raise explained(error, policy, lambda other: _loss_of(source, other), known, held) from None
     applied = apply(source.frame, policy, decision.encoded, decision.publication)
     published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)

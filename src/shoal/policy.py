@@ -4,158 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as dc_replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, field_serializer, field_validator, model_serializer, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from shoal import notation
 from shoal.algorithms.base import Algorithm
-from shoal.catalog import Frozen, OneOf, entry_schema, find, names
+from shoal.catalog import Frozen, OneOf, find
 from shoal.errors import Fault, PolicyError, nearest
-from shoal.hierarchies.base import Hierarchy
+from shoal.models import presets
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Form
+from shoal.roles import Identifier, QuasiIdentifier, Sensitive
 from shoal.utility.base import Metric
 
-if TYPE_CHECKING:
-    from pydantic import GetJsonSchemaHandler
-    from pydantic_core.core_schema import CoreSchema
-
-Missing = Literal["own-value", "wildcard", "suppress", "error"]
-"""What a missing value is: a value of its own; something that matches anything, published as ``*`` and counted
-with nothing more specific; a reason to suppress the record; an error."""
+__all__ = ["Identifier", "Policy", "QuasiIdentifier", "Relaxation", "Sensitive"]
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-
-
-class _Role(Frozen):
-    """A column with a hierarchy, whose parameters stand beside the column's own."""
-
-    hierarchy: Hierarchy | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _split(cls, data: Any) -> Any:
-        """Take the hierarchy's own parameters out of the column's."""
-        if data is None:
-            return {}
-        if isinstance(data, Hierarchy):
-            return {"hierarchy": data}
-        if isinstance(data, str):
-            data = {"hierarchy": data}
-        if not isinstance(data, Mapping) or not isinstance(data.get("hierarchy"), str):
-            return data
-        try:
-            entry = find("hierarchies", data["hierarchy"])
-        except PolicyError as error:
-            raise PolicyError([dc_replace(fault, where="hierarchy") for fault in error.faults]) from None
-        ours = {key: value for key, value in data.items() if key in cls.model_fields}
-        theirs = {key: value for key, value in data.items() if key not in cls.model_fields}
-        return {**ours, "hierarchy": entry(**theirs)}
-
-    @field_validator("hierarchy", mode="wrap")
-    @classmethod
-    def _hierarchy(cls, value: Any, handler: Any) -> Hierarchy | None:
-        if value is None or isinstance(value, Hierarchy):
-            return value
-        raise ValueError("must be the name of a hierarchy, or a Hierarchy")
-
-    @model_serializer(mode="plain")
-    def _dump(self) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        if self.hierarchy is not None:
-            data = {"hierarchy": self.hierarchy.key(), **self.hierarchy.parameters()}
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if name != "hierarchy" and value != field.default:
-                data[name] = list(value) if isinstance(value, tuple) else value
-        return data
-
-    @classmethod
-    def _own_schema(cls) -> dict[str, Any]:
-        """The JSON Schema of the column's own keys."""
-        return {"missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"}}
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        own = cls._own_schema()
-        plain = {"type": ["object", "null"], "properties": own, "additionalProperties": False}
-        branches = [plain]
-        for name in names("hierarchies"):
-            branch = entry_schema("hierarchies", name, "hierarchy")
-            branch["properties"] = {**branch["properties"], **own}
-            if name == "tree":
-                branch["properties"] |= {"file": {"type": "string"}, "rows": {"type": "array"}}
-                branch["required"] = ["hierarchy"]
-            branches.append(branch)
-        return {"oneOf": branches}
-
-
-class QuasiIdentifier(_Role):
-    """A quasi-identifier: how it may be generalized and how much it matters.
-
-    Examples
-    --------
-    >>> QuasiIdentifier.model_validate({"hierarchy": "intervals", "widths": [5], "weight": 3}).weight
-    3.0
-    """
-
-    hierarchy: Hierarchy | None = None
-    """How the column is generalized; without one, local recoding publishes ranges or value sets."""
-    weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
-    """How much a loss in this column counts."""
-    missing: Missing = "own-value"
-    """What a missing value is."""
-    boundaries: tuple[str, ...] = ()
-    """The most general labels that values may reach: a value under one of them is never published above it."""
-    publish: Form | None = None
-    """How local recoding publishes this column, where it differs from the policy's ``publish``."""
-    domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
-    """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
-    range from the least to the greatest number that could occur."""
-
-    @model_validator(mode="after")
-    def _boundaries_need_labels(self) -> QuasiIdentifier:
-        if self.boundaries and self.hierarchy is None:
-            raise ValueError("boundaries are labels of a hierarchy, and this column has none")
-        return self
-
-    @classmethod
-    def _own_schema(cls) -> dict[str, Any]:
-        return {
-            "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
-            **super()._own_schema(),
-            "boundaries": {"type": "array", "items": {"type": "string"}},
-            "publish": {"enum": ["labels", "ranges", "sets"]},
-            "domain": {
-                "anyOf": [
-                    {"enum": ["observed", "hierarchy"]},
-                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-                ]
-            },
-        }
-
-
-class Sensitive(_Role):
-    """A sensitive column: published as it is, and looked at by models that protect what it says of a person.
-
-    Examples
-    --------
-    >>> Sensitive.model_validate({"hierarchy": "ordering", "order": ["low", "high"]}).hierarchy.order
-    ('low', 'high')
-    """
-
-    hierarchy: Hierarchy | None = None
-    """How near its values are to each other, for models that ask (``t-closeness``); it is published as it is."""
-    missing: Missing = "own-value"
-    """What a missing value is; ``wildcard`` may be any value: models count it as the one that would be worst."""
 
 
 class Policy(Frozen):
@@ -169,7 +40,7 @@ class Policy(Frozen):
     True
     """
 
-    identifiers: tuple[str, ...] = ()
+    identifiers: dict[str, Identifier] = Field(default={})
     """Columns that name a person; never published."""
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     """Columns that an attacker may know; generalized until the models hold."""
@@ -181,6 +52,9 @@ class Policy(Frozen):
     """The column that says which person a record is about: every count is then a count of persons."""
     models: Annotated[tuple[Annotated[PrivacyModel, OneOf("models")], ...], Field(min_length=1)]
     """The promises; all of them hold."""
+    presets: tuple[str, ...] = ()
+    """The published rules that the policy follows (:mod:`shoal.models.presets`): their models are among its models,
+    and what they ask of columns is checked. ``models: [{preset: NAME}]`` puts both here."""
     algorithm: Annotated[Algorithm, OneOf("algorithms")] = Field(
         default_factory=lambda: cast("Algorithm", find("algorithms", "shoal")())
     )
@@ -195,21 +69,62 @@ class Policy(Frozen):
     """Whether suppressed records are published as ``*`` (left out where they would not comply), or always left out."""
     publish: Form = "labels"
     """What local recoding publishes of a class: its label, its range, or its set of values."""
+    threshold: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
+    """The weight up to which a request for some columns may be answered with the data as they are
+    (:func:`shoal.weighing.weigh`); without it none may. A release keeps its models whatever the threshold."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Everything random follows from it."""
 
-    @field_validator("quasi_identifiers", "sensitive", mode="before")
+    @model_validator(mode="before")
+    @classmethod
+    def _presets_among_models(cls, data: Any) -> Any:
+        """Put the models of a preset in the place of its name."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("models"), (list, tuple)):
+            return data
+        models, named = [], list(data.get("presets") or ())
+        for number, item in enumerate(data["models"]):
+            if not isinstance(item, Mapping) or "preset" not in item:
+                models.append(item)
+                continue
+            if len(item) > 1:
+                raise PolicyError("a preset has no parameters", where=f"models[{number}]", got=repr(dict(item)))
+            models += presets.find(item["preset"]).models
+            named += [item["preset"]] if item["preset"] not in named else []
+        if not models and data["models"]:
+            raise PolicyError(
+                f"{', '.join(named)} asks for no model, and a policy needs one",
+                where="models",
+                hint="add one beside it, for example {name: k-anonymity, k: 5}",
+            )
+        return {**data, "models": models, **({"presets": named} if named else {})}
+
+    @field_validator("identifiers", "quasi_identifiers", "sensitive", mode="before")
     @classmethod
     def _names_or_mapping(cls, value: Any) -> Any:
         if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
             return {name: {} for name in value}
         return value
 
-    @field_serializer("sensitive")
-    def _dump_sensitive(self, value: dict[str, Sensitive]) -> Any:
-        if all(column == Sensitive() for column in value.values()):
-            return list(value)
-        return {name: column.model_dump() for name, column in value.items()}
+    @field_serializer("identifiers", "sensitive")
+    def _names_where_that_is_all(self, value: dict[str, Identifier | Sensitive]) -> Any:
+        said = {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
+        return said if any(said.values()) else list(said)
+
+    @model_validator(mode="after")
+    def _as_strict_as_its_presets(self) -> Policy:
+        for name in self.presets:
+            for asked in presets.find(name).unmet(self.models):
+                raise PolicyError(
+                    f"{name} asks for {asked.key()} {asked.asked}, and no model promises it",
+                    where="presets",
+                    hint=f"write models: [{{preset: {name}}}], or leave the preset out",
+                )
+        return self
+
+    def asking(self, models: Sequence[PrivacyModel]) -> Policy:
+        """Return the same policy with other models; it no longer follows presets that ask for more."""
+        met = [name for name in self.presets if not presets.find(name).unmet(models)]
+        return self.replace(models=models, presets=met)
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Policy:
@@ -320,7 +235,12 @@ class Policy(Frozen):
         schema["$schema"] = GenerateJsonSchema.schema_dialect
         schema |= {"title": "shoal policy", "description": "What is promised about a release, and how it is kept."}
         names_list = {"type": "array", "items": {"type": "string"}}
-        for role in ("quasi_identifiers", "sensitive"):
+        known = {"enum": sorted(presets.PRESETS)}
+        schema["properties"]["presets"]["items"] = known
+        schema["properties"]["models"]["items"]["oneOf"].append(
+            {"type": "object", "properties": {"preset": known}, "required": ["preset"], "additionalProperties": False}
+        )
+        for role in ("identifiers", "quasi_identifiers", "sensitive"):
             mapping = {key: value for key, value in schema["properties"][role].items() if key != "description"}
             schema["properties"][role] = {
                 "description": schema["properties"][role].get("description", ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,18 @@ _SECONDS = 30.0
 _LEAST, _MOST = 2, 5
 
 
-def explained(error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Sequence[Any] | None = None) -> Infeasible:
+def explained(
+    error: Infeasible,
+    policy: Policy,
+    attempt: Attempt,
+    ceilings: Sequence[Any] | None = None,
+    boundaries: Mapping[str, Mapping[str, int]] | None = None,
+) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
     Every relaxation is tried on the data before it is offered. ``ceilings`` are what all records together attain of
     each model: no recoding can attain more, so a model that asks for more must be relaxed whatever else is done.
+    ``boundaries`` are those that make the models unreachable.
     """
     trial = _Trial(policy, attempt, time.monotonic() + _SECONDS)
     failing = [
@@ -35,13 +42,15 @@ def explained(error: Infeasible, policy: Policy, attempt: Attempt, ceilings: Seq
         blocking = sorted({name for number in failing for name in policy.models[number].sensitive_columns})
     else:
         attainable, found = _single_changes(policy, trial)
-        blocking = list(error.blocking) or _blocking(policy, trial)
+        blocking = list(boundaries or error.blocking) or _blocking(policy, trial)
     if len(found) < _LEAST:
         for text, changed in (*_columns(policy), *_dropped_models(policy)):
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
     found.sort(key=lambda relaxation: relaxation.loss)
-    return Infeasible(error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST])
+    return Infeasible(
+        error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST], boundaries=boundaries
+    )
 
 
 def _lowered(
@@ -59,7 +68,7 @@ def _lowered(
             value = value if weaker is None else weaker.asked
             texts.append(f"ask for {models[number].key()} {value} instead of {models[number].asked}")
             models[number] = weaker or models[number]
-        changed = policy.replace(models=models)
+        changed = policy.asking(models)
         offered = trial.offer(" and ".join(texts), changed)
         if not offered and part == 1:
             offered = [
@@ -70,7 +79,7 @@ def _lowered(
     rest = [model for number, model in enumerate(policy.models) if number not in failing]
     if rest:
         names = " and ".join(policy.models[number].key() for number in failing)
-        found += trial.offer(f"do not ask for {names}", policy.replace(models=rest))
+        found += trial.offer(f"do not ask for {names}", policy.asking(rest))
     return attainable, _without_dominated(found)
 
 
@@ -107,6 +116,8 @@ class _Trial:
 
     def offer(self, text: str, candidate: Policy) -> list[Relaxation]:
         loss = self(candidate)
+        given_up = [name for name in self.policy.presets if name not in candidate.presets]
+        text += f" (then it no longer follows {', '.join(given_up)})" if given_up else ""
         return [] if loss is None else [Relaxation(text, candidate, loss)]
 
     def _with_lost_columns(self, candidate: Policy, loss: float) -> float:
@@ -148,7 +159,7 @@ def _weaker(policy: Policy, number: int, value: Any) -> Policy | None:
     other = policy.models[number].relaxed(value)
     if other is None:
         return None
-    return policy.replace(models=[*policy.models[:number], other, *policy.models[number + 1 :]])
+    return policy.asking([*policy.models[:number], other, *policy.models[number + 1 :]])
 
 
 def _best_value(policy: Policy, number: int, trial: _Trial) -> Any:
@@ -203,13 +214,13 @@ def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 def _without(policy: Policy, name: str) -> Policy:
     rest = {other: column for other, column in policy.quasi_identifiers.items() if other != name}
-    return policy.replace(quasi_identifiers=rest, identifiers=(*policy.identifiers, name))
+    return policy.replace(quasi_identifiers=rest, identifiers={**policy.identifiers, name: {}})
 
 
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
     for number, model in enumerate(policy.models if len(policy.models) > 1 else ()):
         rest = [*policy.models[:number], *policy.models[number + 1 :]]
-        yield f"do not ask for {model.key()} {model.asked}", policy.replace(models=rest)
+        yield f"do not ask for {model.key()} {model.asked}", policy.asking(rest)
 
 
 def _blocking(policy: Policy, trial: _Trial) -> list[str]:

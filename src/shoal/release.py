@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.algorithms.base import titles
 from shoal.auditing import Audit, audit
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
@@ -170,16 +171,7 @@ def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | Non
 
 def attained_by(checked: Audit) -> dict[str, Any]:
     """Return model name → attained value; a model that occurs twice is told apart by its column."""
-    return {title: entry.attained for title, entry in zip(titles(checked.policy), checked.models, strict=True)}
-
-
-def titles(policy: Policy) -> list[str]:
-    """Return the name of each model, with its column where two models have the same name."""
-    keys = [model.key() for model in policy.models]
-    return [
-        key if keys.count(key) == 1 else f"{key} on {', '.join(model.sensitive_columns) or number}"
-        for number, (key, model) in enumerate(zip(keys, policy.models, strict=True))
-    ]
+    return {title: entry.attained for title, entry in zip(titles(checked.policy.models), checked.models, strict=True)}
 
 
 _PREFIX = ".shoal-"

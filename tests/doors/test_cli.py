@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.models.presets import PRESETS
 
 CSV = "age,zip,illness\n" + "".join(
     f"{20 + i % 10},{1000 + i % 4},{['flu', 'cold', 'hiv'][i % 3]}\n" for i in range(60)
@@ -147,8 +148,32 @@ def test_hierarchy_build_draw_check(case: Path) -> None:
 def test_policy_schema_is_a_json_schema() -> None:
     schema = json.loads(run("policy", "schema", check=0).stdout)
     assert schema["properties"]["max_suppressed"]["maximum"] == 1
-    names = {branch["properties"]["name"]["const"] for branch in schema["properties"]["models"]["items"]["oneOf"]}
+    branches = [branch["properties"] for branch in schema["properties"]["models"]["items"]["oneOf"]]
+    names = {branch["name"]["const"] for branch in branches if "name" in branch}
+    assert {"preset": {"enum": sorted(PRESETS)}} in branches
     assert names == set(shoal.catalog.names("models"))
+
+
+def test_presets_are_listed_with_their_sources_and_drafted(case: Path) -> None:
+    rows = json.loads(run("list", "presets", "--json", check=0).stdout)
+    assert {row["name"]: row["models"] for row in rows}["ema-0070"] == [{"name": "k-anonymity", "k": 11}]
+    assert all(row["source"] for row in rows)
+    assert "45 CFR 164.514(b)(2)" in run("list", "presets", check=0).stdout
+    draft = run("suggest", case / "data.csv", "--preset", "ihsn-3", check=0).stdout
+    assert "- {preset: ihsn-3}" in draft
+    assert "did you mean 'ema-0070'" in run("suggest", case / "data.csv", "--preset", "ema-70", check=1).stderr
+
+
+def test_the_steps_of_a_search_and_what_blocks_it_are_told(case: Path) -> None:
+    table, policy = shoal.datasets.load("employees")
+    table.write_csv(case / "staff.csv")
+    policy.write(case / "staff.yaml")
+    told = run("anonymize", case / "staff.csv", "-p", case / "staff.yaml", "-o", case / "staff", check=0).stdout
+    assert "request: weight 20 (name 6, marital_status 3, age 5, race 4, sex 2, salary 0), threshold 6" in told
+    assert "age (weight 5) to level 1: k-anonymity 2, distinct-l-diversity 2; records that break a model: 0" in told
+    policy.replace(models=[{"name": "k-anonymity", "k": 4}]).write(case / "strict.yaml")
+    failed = run("anonymize", case / "staff.csv", "-p", case / "strict.yaml", "-o", case / "no", "--json", check=1)
+    assert json.loads(failed.stdout)["boundaries"]["age"] == {"20 - 30": 2, "30 - 40": 2, "40 - 50": 2}
 
 
 def test_help_and_usage_errors() -> None:

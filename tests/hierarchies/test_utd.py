@@ -113,7 +113,7 @@ def test_the_policy_of_a_printed_configuration(path: Path) -> None:
     found = read_config(path)
     policy, notes = to_policy(found)
     assert list(policy.quasi_identifiers) == [column.name for column in found.quasi_identifiers]
-    assert (policy.identifiers, policy.sensitive, policy.others) == ((), {}, "drop")
+    assert (policy.identifiers, policy.sensitive, policy.others) == ({}, {}, "drop")
     assert policy.k == 100
     assert policy.algorithm.key() == "mondrian"
     assert Policy.from_yaml(to_yaml(policy, notes)) == policy
@@ -182,7 +182,7 @@ def test_every_role_and_parameter() -> None:
     assert found.sensitive[0].map == (("flu", 0),)
     assert read_config(write_config(found)) == found
     policy, notes = to_policy(found)
-    assert policy.identifiers == ("name", "att1")
+    assert list(policy.identifiers) == ["name", "att1"]
     assert list(policy.sensitive) == ["illness"]
     assert [model.key() for model in policy.models] == ["k-anonymity", "distinct-l-diversity"]
     assert policy.models[1].asked == 3

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.spanning_tree import SpanningTree
     from shoal.algorithms.top_down_greedy import TopDownGreedy
     from shoal.algorithms.top_down_specialization import TopDownSpecialization
+    from shoal.algorithms.weighted_boundaries import WeightedBoundaries
 
 __all__ = [
     "Algorithm",
@@ -46,6 +47,7 @@ __all__ = [
     "SpanningTree",
     "TopDownGreedy",
     "TopDownSpecialization",
+    "WeightedBoundaries",
 ]
 
 __getattr__ = lazy_family("algorithms")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from shoal.algorithms._lattice import Lattice, Looked
 from shoal.algorithms._walk import Bools, Shorts
 from shoal.algorithms.base import Problem
-from shoal.errors import Infeasible
+from shoal.errors import Infeasible, examples
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain
 
@@ -92,13 +92,19 @@ def _first(ranks: Floats, nodes: Shorts) -> int:
 
 def no_node(problem: Problem) -> Infeasible:
     """Say that no full-domain recoding keeps the models."""
+    most = problem.max_suppressed
+    return unreachable(problem, f"no full-domain recoding keeps the models with at most {most} records suppressed")
+
+
+def unreachable(problem: Problem, reason: str) -> Infeasible:
+    """Say why a search found nothing, and which columns and boundaries stand in its way."""
     if not problem.holds(problem.together()).all():
         return problem.infeasible()
-    fixed = [column.name for column in problem.columns if column.max_level == 0]
-    bounded = [column.name for column in problem.columns if column.limits is not None]
-    reason = f"no full-domain recoding keeps the models with at most {problem.max_suppressed} records suppressed"
+    fixed = [column.name for column in problem.columns if column.max_level == 0 and column.limits is None]
+    bounded = [column for column in problem.columns if column.boundaries]
     if fixed:
         reason += f"; columns without a hierarchy can only be published as they are ({', '.join(fixed)})"
     if bounded:
-        reason += f"; boundaries hold back {', '.join(bounded)}"
-    return Infeasible(reason, blocking=[*fixed, *bounded])
+        held = ", ".join(f"{column.name} (at {examples(column.boundaries)})" for column in bounded)
+        reason += f"; boundaries hold back {held}"
+    return Infeasible(reason, blocking=[*fixed, *(column.name for column in bounded)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,11 @@ class Problem:
         one_each = self.frequencies.subjects is None
         return all(model.absorbing or (model.monotone and one_each) for model in self.models)
 
+    def attained(self, classes: Classes) -> dict[str, Any]:
+        """Return what a table of these classes attains of each model."""
+        measured = (model.measure(classes, self.background) for model in self.models)
+        return dict(zip(titles(self.models), measured, strict=True))
+
     def together(self) -> Classes:
         """All records in one class: whatever a search does, no class can be larger."""
         return Classes.of(self.frequencies, np.zeros(len(self.frequencies.cell_counts), np.int64), 1)
@@ -125,6 +130,15 @@ class Problem:
         ]
         reason = "; ".join(failing) or "no allowed recoding satisfies the models"
         return Infeasible(f"the models cannot hold: {reason}")
+
+
+def titles(models: Sequence[PrivacyModel]) -> list[str]:
+    """Return the name of each model, with its column where two models have the same name."""
+    keys = [model.key() for model in models]
+    return [
+        key if keys.count(key) == 1 else f"{key} on {', '.join(model.sensitive_columns) or number}"
+        for number, (key, model) in enumerate(zip(keys, models, strict=True))
+    ]
 
 
 class Algorithm(Entry):

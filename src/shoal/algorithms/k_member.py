@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
+from shoal.algorithms._held import kept_apart
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.recodings.local import Local
 
@@ -28,7 +29,7 @@ class KMember(Algorithm):
 
     Cost: for each record that joins, a look at the distinct tuples that are left, which ends early where one fits
     into the class as it is: quadratic in the distinct tuples, so above ``block`` of them each block is a table of
-    its own.
+    its own, as is each part that boundaries keep apart.
 
     References
     ----------
@@ -54,8 +55,9 @@ class KMember(Algorithm):
         from shoal.algorithms._records import Dealt, answer, blocks
 
         points, dealt = Points.of(problem.columns, problem.frequencies.tuples), Dealt.of(problem.frequencies)
-        parts = []
-        for block in blocks(problem.columns, problem.frequencies, self.block):
+        parts, apart = [], kept_apart(problem)
+        cut = blocks(problem.columns, problem.frequencies, self.block)
+        for block in (whole[apart[whole] == part] for whole in cut for part in np.unique(apart[whole])):
             pool = Pool(problem, points, dealt, block)
             _grow(pool, problem.least_records)
             parts.append((block, *np.array(pool.shares, np.int64).T))

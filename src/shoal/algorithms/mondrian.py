@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal.algorithms._held import kept_apart
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.frequencies import Classes
 from shoal.recodings.forms import FORMS, Members
@@ -23,7 +24,8 @@ class Mondrian(Algorithm):
     All regions are cut at the same time, one cut per round: the widest column that has an allowable cut is cut
     at its most even place. Columns published as labels are cut between children of the region's lowest common
     ancestor, others between any two values. *Strict* cuts keep equal values on one side; *relaxed* cuts share
-    the records at the median between both sides, so parts are always even.
+    the records at the median between both sides, so parts are always even. Records that boundaries keep apart are
+    in different regions from the start.
 
     Why it is safe: a cut is made only if every model holds on both sides, so every model holds on every region;
     what a region shows covers all its records.
@@ -58,10 +60,10 @@ def _strict(problem: Problem) -> Local:
     frequencies, slots = problem.frequencies, Slots.of(problem.columns)
     codes, boxes = slots.codes(frequencies.tuples), slots.boxes(frequencies.tuples)
     joins = slots.joins(problem.columns)
-    region = np.zeros(len(frequencies.tuples), np.int64)
-    order = np.arange(len(frequencies.tuples), dtype=np.int64)
-    starts = np.array([0, len(order)], np.int64)
-    tried = np.zeros((1, len(codes)), bool)
+    region = kept_apart(problem)
+    order = np.argsort(region, kind="stable")
+    starts = np.searchsorted(region[order], np.arange(int(region.max(initial=-1)) + 2)).astype(np.int64)
+    tried = np.zeros((len(starts) - 1, len(codes)), bool)
     final = 0
     while len(starts) > 1:
         count = len(starts) - 1
@@ -135,9 +137,10 @@ class _Pieces:
 def _relaxed(problem: Problem) -> Local:
     """Halve every region at its median record, along its widest column; a cell may be split."""
     cells = np.arange(len(problem.frequencies.cell_counts), dtype=np.int64)
-    pieces = _Pieces(cells, problem.frequencies.cell_counts, np.zeros(len(cells), np.int64))
+    region = kept_apart(problem)
+    pieces = _Pieces(cells, problem.frequencies.cell_counts, region[problem.frequencies.cell_tuples]).sorted(cells)
     finished = pieces.where(np.zeros(len(cells), bool))
-    tried = np.zeros((1, len(problem.columns)), bool)
+    tried = np.zeros((int(region.max(initial=-1)) + 1, len(problem.columns)), bool)
     final = 0
     while len(tried):
         chosen, codes = _widest(problem, pieces, tried)

@@ -46,10 +46,13 @@ class SingleDimensional(Algorithm):
         if not problem.holds(problem.together()).all():
             raise problem.infeasible()
         tuples = problem.frequencies.tuples
-        runs = [np.zeros(column.levels.size, np.int64) for column in problem.columns]
+        runs = [_between_boundaries(column) for column in problem.columns]
+        if not _allowable(problem, runs):
+            runs = [np.zeros_like(run) for run in runs]
         waiting = [
-            (-_width(column, tuples[:, place], 0, column.levels.size - 1), place, 0, column.levels.size - 1)
+            (-_width(column, tuples[:, place], low, high), place, low, high)
             for place, column in enumerate(problem.columns)
+            for low, high in _ends(runs[place])
         ]
         heapq.heapify(waiting)
         while waiting:
@@ -66,6 +69,16 @@ class SingleDimensional(Algorithm):
             problem.progress("cutting", sum(int(run[-1]) for run in runs), 0)
         names = [column.name for column in problem.columns]
         return Intervals(dict(zip(names, runs, strict=True)), np.zeros(len(tuples), bool))
+
+
+def _between_boundaries(column: Column) -> Ints:
+    """The runs of a column that no cut has to be found for: values under different boundaries share no class."""
+    return np.append(0, np.cumsum(np.diff(column.bounded_by) != 0)).astype(np.int64)[: column.levels.size]
+
+
+def _ends(runs: Ints) -> Iterator[tuple[int, int]]:
+    starts = np.flatnonzero(np.diff(runs, prepend=-1))
+    return zip(starts.tolist(), [*(starts[1:] - 1).tolist(), len(runs) - 1], strict=True)
 
 
 def _width(column: Column, codes: Codes, low: int, high: int) -> float:

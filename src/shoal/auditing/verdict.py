@@ -15,6 +15,7 @@ import polars as pl
 from shoal.auditing.census import Counted, count
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
 from shoal.auditing.reading import Meanings, meanings_of
+from shoal.auditing.treatments import treatment_faults
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import PrivacyModel
@@ -22,6 +23,7 @@ from shoal.policy import Policy
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.files import format_of
+from shoal.tables.treatments import treated
 from shoal.utility.base import Measured, Metric, Outcome
 
 
@@ -182,13 +184,13 @@ def audit(
     policy = Policy.of(policy)
     # a file is audited as it is written: its texts, not what they might be read as
     frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
-    raw = None if original is None else open_table(original).frame
+    raw = None if original is None else treated(open_table(original), policy).frame
     if raw is not None:
         roles = ("quasi_identifiers", "sensitive", "subject")
         misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
         if misfits:  # losses cannot be measured against such a table
             raise Misfit(misfits)
-    faults = list(columns_faults(frame, raw, policy))
+    faults = [*columns_faults(frame, raw, policy), *treatment_faults(frame, policy)]
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(frame, raw, policy, faults)
     counted, fault = count(frame, raw, policy, subjects)

@@ -46,6 +46,9 @@ def main(
 def suggest(
     data: Data,
     k: Annotated[int, typer.Option(help="The k to draft for.", min=2)] = 5,
+    preset: Annotated[
+        str | None, typer.Option(help="A published rule to follow instead; shoal list presets shows them.")
+    ] = None,
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
@@ -57,7 +60,7 @@ def suggest(
     """
     from shoal.tables import suggest as draft
 
-    print(draft(data, k=k, **reading(delimiter, quote, encoding, sheet)), end="")
+    print(draft(data, k=k, preset=preset, **reading(delimiter, quote, encoding, sheet)), end="")
 
 
 @app.command()
@@ -134,7 +137,7 @@ def anonymize(
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files, release.recoding.proof)
+        show.summary(release.audit, files, show.search(release))
 
 
 @app.command()
@@ -280,7 +283,7 @@ def _flat(node: dict[str, object]) -> dict[str, object]:
 @app.command(name="list")
 def list_entries(
     family: Annotated[
-        str, typer.Argument(help="algorithms, models, hierarchies, utility or risk.", show_default=False)
+        str, typer.Argument(help="algorithms, models, hierarchies, utility, risk or presets.", show_default=False)
     ],
     json: Json = False,
 ) -> None:
@@ -288,8 +291,12 @@ def list_entries(
     from shoal.catalog import FAMILIES, describe
     from shoal.errors import nearest
 
+    if family == "presets":
+        show.presets(as_json=json)
+        return
     if family not in FAMILIES:
-        raise typer.BadParameter(f"no such family: {family!r}; {nearest(family, FAMILIES)}", param_hint="FAMILY")
+        known = [*FAMILIES, "presets"]
+        raise typer.BadParameter(f"no such family: {family!r}; {nearest(family, known)}", param_hint="FAMILY")
     rows = describe(family)
     if json:
         show.as_json(rows)
@@ -317,4 +324,4 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
     if json:
         show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
-        show.summary(release.audit, files, release.recoding.proof)
+        show.summary(release.audit, files, show.search(release))

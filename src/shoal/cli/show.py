@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.base import Progress
     from shoal.auditing import Audit
     from shoal.hierarchies._nodes import Node, Row
-    from shoal.recodings.base import Proof
+    from shoal.release import Release
 
 
 def as_json(data: Any) -> None:
@@ -31,6 +31,7 @@ def complain(error: ShoalError, *, as_json: bool) -> None:
         if isinstance(error, Infeasible):
             data |= {
                 "blocking": list(error.blocking),
+                "boundaries": error.boundaries,
                 "attainable": error.attainable,
                 "relaxations": [{"change": r.text, "loss": r.loss} for r in error.relaxations],
             }
@@ -64,8 +65,8 @@ def _cell(value: Any) -> str:
     return text.replace("[", "\\[")
 
 
-def summary(audit: Audit, files: dict[str, Path], proof: Proof | None = None) -> None:
-    """Print what a person wants to know of a release, and how near the best the search knows it to be."""
+def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> None:
+    """Print what a person wants to know of a release, and what the search tells of itself."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -88,12 +89,42 @@ def summary(audit: Audit, files: dict[str, Path], proof: Proof | None = None) ->
             f"on average {before['mean']:.1%} before, {after['mean']:.1%} after"
         )
         console.print(f"  records that stood alone: {before['unique']:.1%} before, {after['unique']:.1%} after")
-    if proof is not None:
-        console.print(f"  search: {proof}", markup=False)
-        for note in proof.notes:
-            console.print(f"          {note}", markup=False)
+    for line in told:
+        console.print(f"  {line}", markup=False)
     for name, path in files.items():
         console.print(f"  {name + ':':<10}{path}", markup=False)
+
+
+def search(release: Release) -> Iterator[str]:
+    """Yield what the search tells of itself: what the columns weigh, its steps, how near the best it is."""
+    if release.policy.threshold is not None:
+        from shoal.weighing import weigh
+
+        yield f"request: {weigh(release.policy, release.source.frame.columns)}"
+    for number, step in enumerate(release.recoding.rounds):
+        yield f"{'steps:' if number == 0 else '':<8}{step}"
+    proof = release.recoding.proof
+    if proof is not None:
+        yield f"search: {proof}"
+        yield from (f"        {note}" for note in proof.notes)
+
+
+def presets(*, as_json: bool) -> None:
+    """Print the published rules that a policy can follow, with their sources."""
+    from shoal.catalog import OneOf
+    from shoal.models.presets import PRESETS
+
+    models = OneOf("models")
+    rows = [
+        {"name": one.name, "summary": one.says, "models": [models.dump(m) for m in one.models], "source": one.source}
+        for one in PRESETS.values()
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    asked = [", ".join(f"{model.key()} {model.asked}" for model in one.models) or "-" for one in PRESETS.values()]
+    shown = [[row["name"], told, row["summary"], row["source"]] for row, told in zip(rows, asked, strict=True)]
+    table(["name", "models", "what it asks for", "source"], shown)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import polars as pl
 from shoal.policy import Policy
 from shoal.tables.files import read_csv
 
-NAMES = ("adult", "hospital", "patients", "voters")
+NAMES = ("adult", "employees", "hospital", "patients", "voters")
 _HERE = files("shoal.datasets")
 
 
@@ -38,6 +38,11 @@ def adult(*, complete: bool = False, part: Literal["all", "train", "test"] = "al
         table = table.filter(pl.col("part") == part)
     table = table.drop("part")
     return table.drop_nulls() if complete else table
+
+
+def employees() -> pl.DataFrame:
+    """Return the six employees of Hussien et al. (2015), Table 5."""
+    return _small("employees")
 
 
 def hospital() -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -51,6 +52,14 @@ class Column:
         labels = levels.codes[limits, np.arange(levels.size)]
         _, first, place = np.unique(limits * levels.size + labels, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[place].astype(np.int64)
+
+    @property
+    def boundaries(self) -> tuple[str, ...]:
+        """The labels that some value may not be shown above."""
+        if self.limits is None:
+            return ()
+        held = np.flatnonzero(self.limits < self.levels.height).tolist()
+        return tuple(dict.fromkeys(str(self.levels.text(int(self.limits[code]), code)) for code in held))
 
     @property
     def informed(self) -> float:
@@ -161,11 +170,44 @@ class Proof:
         )
 
 
+@dataclass(frozen=True)
+class Round:
+    """One step of a search that tells its steps: a column raised, and what the models then attain.
+
+    Examples
+    --------
+    >>> print(Round("sex", 2.0, 1, {"k-anonymity": 1}, 6))
+    sex (weight 2) to level 1: k-anonymity 1; records that break a model: 6
+    """
+
+    column: str | None
+    """The column that was raised; ``None`` before the first."""
+    weight: float
+    level: int
+    attained: dict[str, Any]
+    """Model → what all records attain, nobody suppressed."""
+    failing: int
+    """Records in classes that break a model."""
+
+    def __str__(self) -> str:
+        what = "as it is" if self.column is None else f"{self.column} (weight {self.weight:g}) to level {self.level}"
+        attained = ", ".join(f"{name} {value}" for name, value in self.attained.items())
+        return f"{what}: {attained}; records that break a model: {self.failing:,}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as plain data."""
+        raised = {} if self.column is None else {"column": self.column, "weight": self.weight, "level": self.level}
+        attained = {name: None if value == inf else value for name, value in self.attained.items()}
+        return {**raised, "attained": attained, "failing": self.failing, "text": str(self)}
+
+
 class Recoding(ABC):
     """What a search may answer: plain data that says what each tuple is published as."""
 
     proof: Proof | None = None
     """How near the search knows its answer to be to the best of its kind."""
+    rounds: tuple[Round, ...] = ()
+    """How the search came to its answer, where it tells its steps."""
 
     @abstractmethod
     def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.catalog import find
 from shoal.errors import PolicyError
+from shoal.models import presets
 from shoal.reporting import charts
 from shoal.reporting.limits import limits
 from shoal.reporting.words import NOTHING, between, chance, count, listed, number, share
@@ -35,6 +36,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "unit": unit,
         "verdict": _verdict(audit),
         "promises": [_promise(entry, _is_counted(audit)) for entry in audit.models],
+        "presets": [presets.find(name) for name in policy.presets],
         "facts": _facts(audit),
         "details": list(_details(audit, unit)),
         "histogram": charts.histogram(audit.sizes, _least(policy), unit),
@@ -46,6 +48,8 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "bound": _bound(audit),
         "loss_chart": charts.bars([(name, float(told["certainty-penalty"])) for name, told in _lost(audit)]),
         "columns": list(_columns(audit)),
+        "request": None if manifest is None else _request(manifest.get("request")),
+        "rounds": [] if manifest is None else list(_rounds(manifest.get("recoding"))),
         "faults": [fault.to_dict() for fault in audit.faults],
         "limits": list(limits(audit)),
         "policy": policy.to_yaml(defaults=True),
@@ -294,7 +298,9 @@ def _columns(audit: Audit) -> Iterator[dict[str, str]]:
 
 def _treatment(column: QuasiIdentifier) -> str:
     text = column.hierarchy.key() if column.hierarchy is not None else "none: ranges or sets"
+    text += f", treatment {column.treatment}" if column.treatment else ""
     text += f", weight {column.weight:g}" if column.weight != 1 else ""
+    text += f", never above {listed(column.boundaries, 'or')}" if column.boundaries else ""
     return text + (f", missing: {column.missing}" if column.missing != "own-value" else "")
 
 
@@ -303,10 +309,39 @@ def _untouched(name: str, role: str, treatment: str) -> dict[str, str]:
     return {"name": name, "role": role, "treatment": treatment, **numbers}
 
 
-def _without_proof(recoding: Any) -> Any:
+def _request(request: Any) -> str | None:
+    """Return what a request for the whole table weighs, as a sentence."""
+    if not isinstance(request, Mapping) or not isinstance(request.get("weights"), Mapping):
+        return None
+    named = listed(f"{name} {_plainly(weight)}" for name, weight in request["weights"].items())
+    return (
+        f"The columns weigh {_plainly(request.get('total'))} together ({named}); the threshold is "
+        f"{_plainly(request.get('threshold'))}. It decides on requests: this table keeps its promises in any case."
+    )
+
+
+def _plainly(weight: Any) -> str:
+    return f"{weight:g}" if isinstance(weight, int | float) else number(weight)
+
+
+def _rounds(recoding: Any) -> Iterator[dict[str, str]]:
+    """Yield the steps that the search tells."""
+    told = recoding.get("rounds") if isinstance(recoding, Mapping) else None
+    for step in told or ():
+        yield {
+            "column": str(step.get("column", "as it is")),
+            "weight": _plainly(step.get("weight")),
+            "level": number(step.get("level")),
+            "attained": ", ".join(f"{name} {number(value)}" for name, value in step["attained"].items()),
+            "failing": number(step["failing"]),
+        }
+
+
+def _what_is_shown(recoding: Any) -> Any:
+    """Return a recoding without what is told elsewhere on the page."""
     if not isinstance(recoding, Mapping):
         return recoding
-    return {key: value for key, value in recoding.items() if key != "proof"}
+    return {key: value for key, value in recoding.items() if key not in ("proof", "rounds")}
 
 
 def _proof(recoding: Any) -> str | None:
@@ -323,7 +358,7 @@ def _manifest(manifest: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
         ("Policy hash", told),
         ("Records", number(manifest.get("records")) if "records" in manifest else None),
         ("Seed", manifest.get("seed")),
-        ("Recoding", _phrase(_without_proof(manifest.get("recoding")))),
+        ("Recoding", _phrase(_what_is_shown(manifest.get("recoding")))),
         ("How near the best", _proof(manifest.get("recoding"))),
     ]
     return {

@@ -11,9 +11,14 @@ from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import PrivacyModel
+from shoal.models.presets import SAFE_HARBOR
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
+from shoal.tables.safe_harbor import safe_harbor_faults
 from shoal.tables.source import open_table
+from shoal.tables.treatments import faults as treatment_faults
+from shoal.tables.treatments import treated
+from shoal.weighing import weigh
 
 
 def check(table: object, policy: Policy) -> list[Fault]:
@@ -27,13 +32,23 @@ def check(table: object, policy: Policy) -> list[Fault]:
     quasi_identifiers.age: no such column in the table. Hint: did you mean 'ages'?
     models[0].k: more than there are records; got 5 of 2. Hint: ask for at most 2.
     """
-    frame = open_table(table).frame
-    return list(_faults(frame, policy))
+    source = open_table(table)
+    return [*_treatments(source.frame, policy), *_faults(treated(source, policy).frame, policy)]
+
+
+def _treatments(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """Yield what a treatment cannot be applied to, and what a preset asks of columns; of the table as it is."""
+    for name, column in policy.quasi_identifiers.items():
+        if column.treatment is not None and name in frame.columns:
+            yield from treatment_faults(frame[name], column.treatment, f"quasi_identifiers.{name}.treatment")
+    if SAFE_HARBOR in policy.presets:
+        yield from safe_harbor_faults(frame, policy)
 
 
 def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     yield from _columns(frame, policy)
     yield from _undeclared(frame, policy)
+    yield from _threshold(policy)
     yield from _counts(frame, policy)
     for name, spec in policy.quasi_identifiers.items():
         if name in frame.columns:
@@ -82,6 +97,21 @@ def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         )
     for name in rest if policy.others == "keep" else []:
         yield from _kept(frame[name])
+
+
+def _threshold(policy: Policy) -> Iterator[Fault]:
+    """A threshold that all published columns together stay under lets every request through."""
+    if policy.threshold is None:
+        return
+    weighed = weigh(policy, [*policy.quasi_identifiers, *policy.sensitive])
+    if weighed.action == "release":
+        yield Fault(
+            "every request for what is published may be answered with the data as they are",
+            "threshold",
+            f"{policy.threshold:g}, all columns weigh {weighed.total:g}",
+            "lower it, or raise the weights",
+            "warning",
+        )
 
 
 def _kept(column: pl.Series) -> Iterator[Fault]:

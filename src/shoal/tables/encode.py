@@ -29,8 +29,8 @@ Codes = npt.NDArray[np.integer]
 class Encoded:
     """A table as numbers.
 
-    Records with a missing value whose policy is ``suppress`` are *barred*: no search sees them. Their tuples and
-    cells come after all others.
+    Records that are suppressed whatever a search does are *barred*: no search sees them. They have a missing value
+    whose policy is ``suppress``, or cannot comply within the boundaries. Their tuples and cells come after all others.
     """
 
     columns: tuple[Column, ...]
@@ -59,6 +59,27 @@ class Encoded:
             whole.cell_counts[:cells],
             whole.sensitive[:cells],
             None if whole.subjects is None else whole.subjects[:cells],
+        )
+
+    def barring(self, tuples: Bools) -> Encoded:
+        """Return the same table with some of the searchable tuples barred too."""
+        whole = self.frequencies
+        out = np.append(tuples, np.ones(self.barred_tuples, bool))
+        order, cell_order = (np.argsort(mask, kind="stable") for mask in (out, out[whole.cell_tuples]))
+        frequencies = Frequencies(
+            whole.tuples[order],
+            np.argsort(order)[whole.cell_tuples[cell_order]],
+            whole.cell_counts[cell_order],
+            whole.sensitive[cell_order],
+            None if whole.subjects is None else whole.subjects[cell_order],
+        )
+        return replace(
+            self,
+            frequencies=frequencies,
+            cell_of_record=np.argsort(cell_order)[self.cell_of_record],
+            barred_tuples=int(out.sum()),
+            barred_cells=int(out[whole.cell_tuples].sum()),
+            barred=int(whole.counts[out].sum()),
         )
 
     def problem(self, policy: Policy, progress: Progress = silent) -> Problem:

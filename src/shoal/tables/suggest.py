@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
@@ -13,14 +13,19 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import TableError
+from shoal.models import presets
+from shoal.models.presets import SAFE_HARBOR, Preset
 from shoal.policy import Policy
 from shoal.tables.columns import plain
+from shoal.tables.identifying import HEAVIEST, Identifying, identifying
 from shoal.tables.profile import Profile, profile
 from shoal.tables.roles import FEW, Role, Suggested, decided, generalized
+from shoal.tables.safe_harbor import harboured, kind_of
 from shoal.tables.source import open_table
+from shoal.tables.treatments import treat_columns
 
 
-def suggest(table: object, *, k: int = 5, **options: Any) -> str:
+def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: Any) -> str:
     """Return a draft policy for a table, as YAML with the reason of each decision as a comment.
 
     The draft knows names in several languages, usual patterns and counts; it does not know what outsiders know.
@@ -32,6 +37,9 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
         A pandas, polars, pyarrow or DuckDB table, or a path; it is not changed.
     k
         The k to ask for; lowered to the number of records, or persons, of a smaller table.
+    preset
+        A published rule to follow (:mod:`shoal.models.presets`): its models are asked for instead of k, and
+        ``hipaa-safe-harbor`` treats or leaves out what it calls identifiers.
     options
         How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
 
@@ -57,11 +65,17 @@ def suggest(table: object, *, k: int = 5, **options: Any) -> str:
     algorithm: {name: shoal}
     max_suppressed: 0.02
     """
+    rule = None if preset is None else presets.find(preset)
     frame = open_table(table, **options).frame
     profiles = {name: profile(frame[name]) for name in frame.columns}
-    decisions = _one_quasi_identifier(decided(profiles), profiles)
-    twins = _twins(frame, profiles, decisions)
-    text = "\n".join(_lines(frame.height, profiles, decisions, twins, k)) + "\n"
+    decisions = decided(profiles)
+    free = dict(profiles)
+    if preset == SAFE_HARBOR:
+        decisions = harboured(frame, profiles, decisions)
+        free = {name: column for name, column in profiles.items() if kind_of(column) is None}
+    decisions = _one_quasi_identifier(decisions, free)
+    notes = _notes(frame, profiles, decisions, rule)
+    text = "\n".join(_lines(frame.height, profiles, decisions, notes, k)) + "\n"
     Policy.from_yaml(text)  # a k below 2 is told here, in the policy's own words
     return text
 
@@ -70,8 +84,8 @@ def _one_quasi_identifier(decisions: dict[str, Suggested], profiles: dict[str, P
     """Make the most plausible column a quasi-identifier where none looks like one: a policy needs one."""
     if any(decision.role == "quasi_identifiers" for decision in decisions.values()):
         return decisions
-    name = max(decisions, key=lambda name: decisions[name].plausible)
-    if profiles[name].kind == "other":
+    name = max(profiles, key=lambda name: decisions[name].plausible, default=None)
+    if name is None or profiles[name].kind == "other":
         raise TableError("no column has values that can be published", got=f"{len(decisions)} columns")
     was = decisions[name]
     reason = f"no column looks like a quasi-identifier and a policy needs one: check this choice ({was.reason})"
@@ -92,8 +106,29 @@ def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[st
     return twins
 
 
+@dataclass(frozen=True)
+class Notes:
+    """What is told of the quasi-identifiers beside their roles."""
+
+    twins: dict[str, str]
+    """The columns whose values stand one to one for those of an earlier column."""
+    weights: dict[str, Identifying]
+    """How identifying each was measured to be; nothing of a single one."""
+    rule: Preset | None
+    """The published rule that is followed."""
+
+
+def _notes(
+    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None
+) -> Notes:
+    specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
+    left = treat_columns(frame, {name: spec["treatment"] for name, spec in specs.items() if "treatment" in spec})
+    weights = identifying(left, list(specs)) if len(specs) > 1 else {}
+    return Notes(_twins(frame, profiles, decisions), weights, rule)
+
+
 def _lines(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], twins: dict[str, str], k: int
+    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes, k: int
 ) -> Iterator[str]:
     yield from _comment(
         f"A draft that shoal made from the data: {records:,} records, {len(profiles):,} columns. Read every line, "
@@ -101,13 +136,19 @@ def _lines(
         "column has a role: one that turns up later is an error, not published unseen."
     )
     yield from _identifiers(profiles, decisions)
-    yield from _quasi_identifiers(profiles, decisions, twins)
+    yield from _quasi_identifiers(profiles, decisions, notes)
     exact = "published as they are; nobody should learn them about a person"
     yield from _listed("sensitive", exact, profiles, decisions)
-    yield from _models(records, profiles, decisions, k)
+    yield from _models(records, profiles, decisions, notes.rule, k)
     yield "algorithm: {name: shoal}"
     yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
     yield "max_suppressed: 0.02"
+    if notes.weights:
+        yield from _comment(
+            "For a service that answers requests: with this threshold, those whose columns weigh no more together may "
+            "get the data as they are (identifiers weigh the threshold, and are never given out). Without it none may."
+        )
+        yield f"# threshold: {HEAVIEST + 1}"
 
 
 def _identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Iterator[str]:
@@ -129,11 +170,16 @@ def _listed(role: Role, meaning: str, profiles: dict[str, Profile], decisions: d
         yield f"  - {scalar(name)}"
 
 
-def _quasi_identifiers(
-    profiles: dict[str, Profile], decisions: dict[str, Suggested], twins: dict[str, str]
-) -> Iterator[str]:
+def _quasi_identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes) -> Iterator[str]:
     yield ""
     yield "# quasi_identifiers: what others may know; generalized until the models hold."
+    if notes.weights:
+        yield from _comment(
+            f"Weights, 1 to {HEAVIEST}: how identifying the column was measured to be, by the pairs of records that it "
+            "tells apart and its distinct values, alone and with up to two others (Motwani and Xu 2007). A heavy "
+            "column keeps its detail: a loss in it counts more, and weighted-boundaries generalizes it last. Raise "
+            "what readers need most."
+        )
     names = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
     if len(names) > 8:
         yield f"# {len(names)} are many: each costs the others detail. Make those identifiers that nobody needs."
@@ -147,9 +193,12 @@ def _quasi_identifiers(
         yield "# them out, if nobody needs them."
     yield "quasi_identifiers:"
     for name in names:
+        twins, weights = notes.twins, notes.weights
         twin = f". One to one with {scalar(twins[name])}: one of the two is enough" if name in twins else ""
-        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{twin}", "  ")
-        yield from _entry(name, _flow(decisions[name].spec))
+        told = f"; {weights[name]}" if name in weights else ""
+        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{told}{twin}", "  ")
+        weight = {"weight": weights[name].weight} if name in weights else {}
+        yield from _entry(name, _flow({**decisions[name].spec, **weight}))
 
 
 def _wants_tree(column: Profile, decision: Suggested) -> bool:
@@ -157,14 +206,20 @@ def _wants_tree(column: Profile, decision: Suggested) -> bool:
     return column.kind == "text" and column.distinct > FEW and ungrouped
 
 
-def _models(records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], k: int) -> Iterator[str]:
+def _models(
+    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None, k: int
+) -> Iterator[str]:
     subject = next((profiles[name] for name, found in decisions.items() if found.role == "subject"), None)
     most, unit = (subject.distinct, "persons") if subject else (records, "records")
     yield ""
-    lowered = f" Lowered from {k}: the table has no more {unit}." if 2 <= most < k else ""
-    yield from _comment(f"Every person looks like at least k - 1 others.{lowered}")
     yield "models:"
-    yield f"  - {{name: k-anonymity, k: {max(2, min(k, most)) if k >= 2 else k}}}"
+    if rule is not None:
+        yield from _comment(f"{rule.says} Source: {rule.source}", "  ")
+        yield f"  - {{preset: {rule.name}}}"
+    if rule is None or not rule.models:
+        lowered = f" Lowered from {k}: the table has no more {unit}." if 2 <= most < k else ""
+        yield from _comment(f"Every person looks like at least k - 1 others.{lowered}", "  ")
+        yield f"  - {{name: k-anonymity, k: {max(2, min(k, most)) if k >= 2 else k}}}"
     diverse = [n for n, d in decisions.items() if d.role == "sensitive" and profiles[n].distinct >= 2]
     if diverse:
         yield from _comment("No group of persons who look alike shares one sensitive value.", "  ")
