@@ -78,12 +78,15 @@ class Known:
     levels
         ``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below
         the top, where the column has a hierarchy.
+    asks
+        The number that each value is, where the column holds how many persons each person wants to be among.
     """
 
     place: int
     size: int
     ranks: Ints | None = None
     levels: Codes | None = None
+    asks: Ints | None = None
 
 
 @dataclass(frozen=True)

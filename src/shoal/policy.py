@@ -221,7 +221,7 @@ class Policy(Frozen):
                 seen[name] = role
         for number, model in enumerate(self.models):
             for name in model.sensitive_columns:
-                if name not in self.sensitive:
+                if name not in self.sensitive and name not in model.hidden_columns:
                     raise PolicyError(
                         "must name a sensitive column",
                         where=f"models[{number}].on",
@@ -236,11 +236,32 @@ class Policy(Frozen):
             )
         return self
 
+    @model_validator(mode="after")
+    def _asks_are_hidden(self) -> Policy:
+        roles: dict[str, str] = dict.fromkeys(self.quasi_identifiers, "in quasi_identifiers")
+        roles |= dict.fromkeys(self.sensitive, "in sensitive")
+        roles |= {} if self.subject is None else {self.subject: "the subject"}
+        for number, model in enumerate(self.models):
+            for name in model.hidden_columns:
+                if name in roles:
+                    raise PolicyError(
+                        "the column of what each person asks for has no other role, and is not published",
+                        where=f"models[{number}].on",
+                        got=f"{name!r} is {roles[name]}",
+                    )
+                roles[name] = f"in models[{number}] too"
+        return self
+
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The columns that are never published: identifiers and the subject."""
-        extra = () if self.subject is None or self.subject in self.identifiers else (self.subject,)
-        return (*self.identifiers, *extra)
+        """The columns that are never published: identifiers, the subject, and what each person asks for."""
+        people = () if self.subject is None else (self.subject,)
+        return tuple(dict.fromkeys((*self.identifiers, *people, *self.asks)))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The columns of what each person asks for."""
+        return tuple(name for model in self.models for name in model.hidden_columns)
 
     @property
     def k(self) -> int:

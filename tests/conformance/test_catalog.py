@@ -51,6 +51,7 @@ MODELS = {
     "beta-likeness": [
         {"on": "illness", "beta": beta, "enhanced": how} for beta in (0.2, 0.5, 1, 2) for how in (False, True)
     ],
+    "personal-k": [{"on": "illness"}, {"on": "illness", "most": 2}, {"on": "illness", "most": 3, "default": 7}],
     "delta-disclosure": [{"on": "illness", "delta": delta} for delta in (0.1, 0.5, 1, 3)],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
@@ -207,6 +208,7 @@ ENFORCED: list[dict[str, Any]] = [
     {"name": "beta-likeness", "on": "income", "beta": 1, "enhanced": False},
     {"name": "beta-likeness", "on": "occupation", "beta": 6},
     {"name": "delta-disclosure", "on": "income", "delta": 1.2},
+    {"name": "personal-k", "on": "own", "default": 2},
 ]
 
 
@@ -218,6 +220,7 @@ def test_every_model_is_enforced() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, Any]) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(300)
+    table = table.with_columns(own=pl.Series([None, 1, 2, 6, 1, 30, 4, 3, 2, 1] * 30))
     policy = Policy(
         quasi_identifiers={
             "age": {"hierarchy": "intervals", "widths": [5, 20]},

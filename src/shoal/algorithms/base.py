@@ -46,7 +46,7 @@ class Problem:
     @property
     def least_records(self) -> int:
         """A number of records below which no class satisfies every model."""
-        return max((model.least_records for model in self.models), default=1)
+        return max((model.least_of(self.background) for model in self.models), default=1)
 
     @property
     def k(self) -> int:

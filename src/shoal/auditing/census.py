@@ -36,7 +36,7 @@ def count(
     sensitive = {name: f"s{place}" for place, name in enumerate(policy.sensitive) if name in frame.columns}
     table = pl.DataFrame(
         [
-            *(_text(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)),
+            *(texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)),
             *(_plain(frame[name]).alias(key) for name, key in sensitive.items()),
         ]
     )
@@ -90,11 +90,12 @@ def _plain(column: pl.Series) -> pl.Series:
     """An empty text and a number that is none are missing values, as they are for the search."""
     column = column.alias("values")
     if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):
-        return _text(column)
+        return texts_of(column)
     return column.fill_nan(None) if column.dtype.is_float() else column
 
 
-def _text(column: pl.Series) -> pl.Series:
+def texts_of(column: pl.Series) -> pl.Series:
+    """Return what a column shows; an empty text is a missing value."""
     # under a name of our own: polars reads "^…$" in a name as a pattern
     return column.alias("values").cast(pl.String).replace("", None)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.models.entropy_l_diversity import EntropyLDiversity
     from shoal.models.k_anonymity import KAnonymity
     from shoal.models.p_sensitive import PSensitive
+    from shoal.models.personal_k import PersonalK
     from shoal.models.recursive_l_diversity import RecursiveLDiversity
     from shoal.models.t_closeness import TCloseness
 
@@ -27,6 +28,7 @@ __all__ = [
     "EntropyLDiversity",
     "KAnonymity",
     "PSensitive",
+    "PersonalK",
     "PrivacyModel",
     "RecursiveLDiversity",
     "TCloseness",

@@ -16,9 +16,10 @@ from shoal.frequencies import Background, Classes
 
 Ints = npt.NDArray[np.int64]
 Holds = npt.NDArray[np.bool_]
-Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy"]
+Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy", "asks"]
 """What a model looks at: the sizes of classes; how many sensitive values each has; how often each value occurs in
-each; how often it does in the whole table; the order of the values; a hierarchy over them."""
+each; how often it does in the whole table; the order of the values; a hierarchy over them; what each person asks
+for."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,14 @@ class Census:
         Sensitive column → distinct values of each class.
     tallies
         The columns that a model looks at together → how often their values occur.
+    asks
+        Column of what each person asks for → the most that is asked in each class, where the owner tells it.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
     tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
+    asks: Mapping[str, Ints] = field(default_factory=dict)
 
 
 class PrivacyModel(Entry):
@@ -126,6 +130,10 @@ class PrivacyModel(Entry):
         """A number of records below which no class complies (a quick necessary test)."""
         return 1
 
+    def least_of(self, background: Background) -> int:
+        """Return the same for a table that is known: it may be more."""
+        return self.least_records
+
     @property
     def least_values(self) -> int:
         """A number of distinct sensitive values below which no class complies."""
@@ -133,7 +141,12 @@ class PrivacyModel(Entry):
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns that the model looks at; several are taken as one value."""
+        """The columns besides quasi-identifiers that the model looks at; several are taken as one value."""
+        return ()
+
+    @property
+    def hidden_columns(self) -> tuple[str, ...]:
+        """Those of them that are never published."""
         return ()
 
     @property

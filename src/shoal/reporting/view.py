@@ -289,7 +289,8 @@ def _columns(audit: Audit) -> Iterator[dict[str, str]]:
     for name in policy.sensitive:
         yield _untouched(name, "sensitive", "published as it is")
     for name in policy.hidden:
-        yield _untouched(name, "subject" if name == policy.subject else "identifier", "not published")
+        role = "subject" if name == policy.subject else "own k" if name in policy.asks else "identifier"
+        yield _untouched(name, role, "not published")
 
 
 def _treatment(column: QuasiIdentifier) -> str:

@@ -11,7 +11,9 @@ from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import PrivacyModel
+from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy, QuasiIdentifier
+from shoal.tables.asks import ask_faults
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
 from shoal.tables.source import open_table
 
@@ -54,7 +56,10 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
-            yield from _model(frame, model, policy, f"models[{number}]")
+            if isinstance(model, PersonalK):
+                yield from ask_faults(frame, model, policy, f"models[{number}]")
+            else:
+                yield from _model(frame, model, policy, f"models[{number}]")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -63,6 +68,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         "quasi_identifiers": list(policy.quasi_identifiers),
         "sensitive": list(policy.sensitive),
         "subject": [policy.subject] if policy.subject is not None else [],
+        "models": list(policy.asks),
     }
     for role, names in roles.items():
         for name in names:
