@@ -96,6 +96,9 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
     columns[own] = pl.Series(own, [asks[person] for person in people], dtype=pl.Int64)
     models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": draw(st.integers(2, 5))}]
     if draw(st.integers(0, 3)) == 0:
+        share = draw(st.sampled_from([{}, {}, {"on": sensitive, "confidence": 0.75}]))
+        models = [{"name": "scenarios", "any_of": draw(st.integers(1, 2)), "k": draw(st.integers(2, 4)), **share}]
+    if draw(st.integers(0, 3)) == 0:
         models.append({"name": "personal-k", "on": own, "default": 1, "most": draw(st.sampled_from([None, 4]))})
     if draw(st.booleans()):
         models.append({"on": sensitive, **draw(st.sampled_from(OVER_VALUES))})

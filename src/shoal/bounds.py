@@ -61,7 +61,7 @@ class Bound:
 class LowerBound(Frozen):
     """Find a certainty penalty that no local recoding of a problem goes below.
 
-    It holds for every way to put records into classes of at least ``problem.least_records`` records, whatever else the
+    It holds for every way to put records into classes of at least ``problem.least_shown`` records, whatever else the
     models ask, with any number of suppressed records (each costs 1 per cell, and no share is more than that).
 
     Examples
@@ -186,7 +186,7 @@ class Boxes:
             np.ascontiguousarray(tuples[rank][:, order].T, np.int32),
             frequencies.counts[rank],
             points[rank],
-            problem.least_records,
+            problem.least_shown,
             np.array([len(steps) for steps in ladders], np.int64),
             offsets,
             np.concatenate([step.labels for step in every]).astype(np.int32),

@@ -159,6 +159,8 @@ class Background:
     """All records of the table, those too that are suppressed whatever a search does."""
     columns: Mapping[str, Known]
     """The columns that models look at, by name."""
+    quasi_identifiers: tuple[str, ...] = ()
+    """The names of what classes show, in order."""
     _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def known(self, names: Sequence[str]) -> tuple[Known, ...]:

@@ -237,6 +237,20 @@ class Policy(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _scenarios_are_known(self) -> Policy:
+        for number, model in enumerate(self.models):
+            for names_known in model.scenarios(tuple(self.quasi_identifiers)):
+                for name in names_known:
+                    if name not in self.quasi_identifiers:
+                        raise PolicyError(
+                            "must name quasi-identifiers",
+                            where=f"models[{number}].known",
+                            got=repr(name),
+                            hint=nearest(name, self.quasi_identifiers),
+                        )
+        return self
+
+    @model_validator(mode="after")
     def _asks_are_hidden(self) -> Policy:
         roles: dict[str, str] = dict.fromkeys(self.quasi_identifiers, "in quasi_identifiers")
         roles |= dict.fromkeys(self.sensitive, "in sensitive")
@@ -265,8 +279,8 @@ class Policy(Frozen):
 
     @property
     def k(self) -> int:
-        """The k that is asked for; 1 where none is."""
-        return max((int(getattr(model, "k", 1)) for model in self.models), default=1)
+        """The k that is asked of every class; 1 where none is."""
+        return max((int(getattr(model, "k", 1)) for model in self.models if model.classwise), default=1)
 
     def may_suppress(self, records: int) -> int:
         """Return how many of so many records may be suppressed, exactly: 29 of 100 for a share of 0.29."""

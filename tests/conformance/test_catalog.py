@@ -52,6 +52,11 @@ MODELS = {
         {"on": "illness", "beta": beta, "enhanced": how} for beta in (0.2, 0.5, 1, 2) for how in (False, True)
     ],
     "personal-k": [{"on": "illness"}, {"on": "illness", "most": 2}, {"on": "illness", "most": 3, "default": 7}],
+    "scenarios": [
+        {"any_of": 1, "k": 3},
+        {"known": [["a"], ["a", "b"]], "k": 2},
+        *({"any_of": 2, "k": 2, "on": "illness", "confidence": share} for share in (0.4, 0.5, 1)),
+    ],
     "delta-disclosure": [{"on": "illness", "delta": delta} for delta in (0.1, 0.5, 1, 3)],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
@@ -209,6 +214,8 @@ ENFORCED: list[dict[str, Any]] = [
     {"name": "beta-likeness", "on": "occupation", "beta": 6},
     {"name": "delta-disclosure", "on": "income", "delta": 1.2},
     {"name": "personal-k", "on": "own", "default": 2},
+    {"name": "scenarios", "any_of": 2, "k": 9},
+    {"name": "scenarios", "known": [["age"], ["sex", "race"]], "k": 12, "on": "income", "confidence": 0.9},
 ]
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.models.p_sensitive import PSensitive
     from shoal.models.personal_k import PersonalK
     from shoal.models.recursive_l_diversity import RecursiveLDiversity
+    from shoal.models.scenarios import Scenarios
     from shoal.models.t_closeness import TCloseness
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PersonalK",
     "PrivacyModel",
     "RecursiveLDiversity",
+    "Scenarios",
     "TCloseness",
     "Tally",
 ]

@@ -80,12 +80,16 @@ class Census:
         The columns that a model looks at together → how often their values occur.
     asks
         Column of what each person asks for → the most that is asked in each class, where the owner tells it.
+    columns, known
+        The quasi-identifiers, and some of them → the table counted as if only these were in it.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
     tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
     asks: Mapping[str, Ints] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    known: Mapping[tuple[str, ...], Census] = field(default_factory=dict)
 
 
 class PrivacyModel(Entry):
@@ -147,6 +151,10 @@ class PrivacyModel(Entry):
     @property
     def hidden_columns(self) -> tuple[str, ...]:
         """Those of them that are never published."""
+        return ()
+
+    def scenarios(self, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the sets of quasi-identifiers that the model looks at one by one; none where it looks at all."""
         return ()
 
     @property

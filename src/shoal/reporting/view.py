@@ -179,7 +179,7 @@ def _whole(value: float) -> float | int:
 
 def _least(policy: Policy) -> int | None:
     """Return the size below which no class can keep the policy."""
-    least = max((model.least_records for model in policy.models), default=1)
+    least = max((model.least_records for model in policy.models if model.classwise), default=1)
     return least if least > 1 else None
 
 

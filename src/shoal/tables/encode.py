@@ -48,7 +48,7 @@ class Encoded:
     @cached_property
     def background(self) -> Background:
         """What models know of the table as a whole."""
-        return Background(self.frequencies, self.known)
+        return Background(self.frequencies, self.known, tuple(column.name for column in self.columns))
 
     @property
     def searchable(self) -> Frequencies:
