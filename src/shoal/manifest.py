@@ -18,14 +18,15 @@ _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
-    It holds no value of the original table; the fingerprint is slow to guess against.
+    It holds no value of the original table; the fingerprint is slow to guess against. A seed that must be secret is
+    not told.
     """
     return {
         "policy": policy.effective(),
         "policy_hash": policy.hash,
         "data_fingerprint": fingerprint(source.frame, policy.hash),
         "records": source.frame.height,
-        "seed": policy.seed,
+        "seed": "secret" if policy.has_secret_seed else policy.seed,
         "recoding": decision.recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
     }

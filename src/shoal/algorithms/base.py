@@ -126,6 +126,8 @@ class Algorithm(Entry):
     family: ClassVar[str] = "algorithms"
     needs_hierarchies: ClassVar[bool] = False
     """Whether columns without a hierarchy can only be published as they are."""
+    data_independent: ClassVar[bool] = False
+    """Whether what a value is published as does not depend on the data."""
 
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shoal.models.alpha_k_anonymity import AlphaKAnonymity
     from shoal.models.beta_likeness import BetaLikeness
     from shoal.models.delta_disclosure import DeltaDisclosure
+    from shoal.models.differential_privacy import DifferentialPrivacy
     from shoal.models.distinct_l_diversity import DistinctLDiversity
     from shoal.models.entropy_l_diversity import EntropyLDiversity
     from shoal.models.k_anonymity import KAnonymity
@@ -25,6 +26,7 @@ __all__ = [
     "BetaLikeness",
     "Census",
     "DeltaDisclosure",
+    "DifferentialPrivacy",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "KAnonymity",

@@ -109,6 +109,8 @@ class PrivacyModel(Entry):
     """Whether a class complies or not whatever the other classes are."""
     absorbing: ClassVar[bool] = False
     """Whether a class that complies still does whatever joins it, so that generalizing never suppresses more."""
+    draws: ClassVar[bool] = False
+    """Whether only a random sample of the records is published, which follows from the policy's secret seed."""
     protects_from: ClassVar[str] = ""
     """What nobody can do where the model holds, as a sentence for readers of a report."""
     leaves_open: ClassVar[str] = ""

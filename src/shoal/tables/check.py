@@ -54,12 +54,19 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
             if role.hierarchy is not None and column.null_count() < len(column):
                 yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
+    yield from _secret(policy)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
             if isinstance(model, PersonalK):
                 yield from ask_faults(frame, model, policy, f"models[{number}]")
             else:
                 yield from _model(frame, model, policy, f"models[{number}]")
+
+
+def _secret(policy: Policy) -> Iterator[Fault]:
+    if policy.has_secret_seed:
+        hint = "publish the release alone: seed, policy, audit, report and manifest stay with you"
+        yield Fault("must stay secret: who knows it can draw the sample again", "seed", hint=hint, kind="warning")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:

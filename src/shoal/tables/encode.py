@@ -16,11 +16,13 @@ from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
+from shoal.models.differential_privacy import DifferentialPrivacy
 from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
 from shoal.tables.asks import asks_of, too_much
 from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
+from shoal.tables.sampling import drawn
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -32,7 +34,8 @@ class Encoded:
     """A table as numbers.
 
     Records with a missing value whose policy is ``suppress`` are *barred*: no search sees them. So are those of persons
-    who ask to be among more than there are. Their tuples and cells come after all others.
+    who ask to be among more than there are, and those that are not in the sample. Their tuples and cells come after
+    all others.
     """
 
     columns: tuple[Column, ...]
@@ -120,6 +123,10 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
             out = too_much(asks, subjects)
             reasons += [f"as they ask for more persons than there are (up to {asks[out].max()})"] if out.any() else []
             barred |= out
+    for model in policy.models:
+        if isinstance(model, DifferentialPrivacy):
+            barred |= ~drawn(codes, model.share, policy.seed)
+            reasons.append("as they are not in the sample")
     return replace(_counted(tuple(columns), codes, sensitive, known, subjects, barred), why=" or ".join(reasons))
 
 
