@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms._best import no_node
 from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.errors import Fault, PolicyError, nearest
+from shoal.errors import Fault, Infeasible, PolicyError, nearest
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain
 
@@ -51,8 +50,12 @@ class FixedLevels(Algorithm):
         lattice = Lattice(problem)
         node = np.array([self.levels.get(column.name, 0) for column in problem.columns], np.int16)
         looked = lattice.look(node[None, :])
-        if int(looked.suppressed[0]) > problem.max_suppressed:
-            raise no_node(problem)
+        out = int(looked.suppressed[0])
+        if out > problem.max_suppressed:
+            raise Infeasible(
+                f"at these levels {out} records are in classes that break a model, {problem.max_suppressed} may be "
+                "suppressed"
+            )
         loss = float(np.asarray(problem.loss.totals(looked.outcome))[0])
         return lattice.recoding(node, Proof(loss, None, lattice.size, 1))
 
