@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,17 @@ def test_k_is_the_least_by_another_computation(epsilon: float, delta: float) -> 
 )
 def test_the_numbers_do_not_change(epsilon: float, delta: float, k: int) -> None:
     assert DifferentialPrivacy(epsilon=epsilon, delta=delta).k == k
+
+
+def test_the_numbers_of_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "beyond-k.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d.]+) \| 10(⁻\S) \| (\.\d+) \| (\d+) \|$", text, re.M)
+    assert len(rows) == 5
+    for epsilon, power, share, k in rows:
+        model = DifferentialPrivacy(epsilon=float(epsilon), delta=10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(power[1]))
+        assert (f"{float(model.share):.3f}"[1:], model.k) == (share, int(k))
+    whole = re.findall(r"```yaml\n(.*?)```", text, re.S)[-1]
+    assert shoal.Policy.from_yaml(whole).has_secret_seed
 
 
 def test_shares_are_rounded_down() -> None:
