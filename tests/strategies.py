@@ -76,7 +76,7 @@ def hierarchies(draw: st.DrawFn, kind: str) -> dict[str, Any]:
 def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
     count = draw(st.integers(0, 24))
     width = draw(st.integers(1, 3))
-    names = draw(st.permutations(NAMES))[: width + 2]
+    names = draw(st.permutations(NAMES))[: width + 3]
     columns: dict[str, pl.Series] = {}
     roles: dict[str, Any] = {}
     for name in names[:width]:
@@ -88,16 +88,23 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
         columns[name] = pl.Series(name, drawn, dtype=TYPES[kind])
         missing = draw(st.sampled_from(["own-value", "own-value", "wildcard", "suppress"]))
         roles[name] = {**draw(hierarchies(kind)), "missing": missing, "weight": draw(st.sampled_from([1, 2.5]))}
-    sensitive, subject = names[width], names[width + 1]
+    sensitive, subject, own = names[width:]
     illness = st.one_of(st.sampled_from(["flu", "cold", "hiv"]), st.none())
     columns[sensitive] = pl.Series(sensitive, draw(st.lists(illness, min_size=count, max_size=count)), dtype=pl.String)
     people = draw(st.lists(st.integers(0, max(count, 1)), min_size=count, max_size=count))
     columns[subject] = pl.Series(subject, people, dtype=pl.Int64)
+    asks = draw(st.lists(st.sampled_from([None, 1, 2, 3, 5, 30]), min_size=count + 2, max_size=count + 2))
+    columns[own] = pl.Series(own, [asks[person] for person in people], dtype=pl.Int64)
     models: list[dict[str, Any]] = [{"name": "k-anonymity", "k": draw(st.integers(2, 5))}]
+    if draw(st.integers(0, 3)) == 0:
+        share = draw(st.sampled_from([{}, {}, {"on": sensitive, "confidence": 0.75}]))
+        models = [{"name": "scenarios", "any_of": draw(st.integers(1, 2)), "k": draw(st.integers(2, 4)), **share}]
+    if draw(st.integers(0, 3)) == 0:
+        models.append({"name": "personal-k", "on": own, "default": 1, "most": draw(st.sampled_from([None, 4]))})
     if draw(st.booleans()):
         models.append({"on": sensitive, **draw(st.sampled_from(OVER_VALUES))})
     policy = Policy(
-        identifiers=[subject],
+        identifiers=[subject, own],
         subject=subject if draw(st.booleans()) else None,
         quasi_identifiers=roles,
         sensitive={sensitive: {"missing": draw(st.sampled_from(["own-value", "wildcard", "suppress"]))}},

@@ -46,7 +46,7 @@ class Bound:
 class LowerBound(Frozen):
     """Find a certainty penalty that no local recoding of a problem goes below.
 
-    It holds for every way to put records into classes of at least ``problem.least_records`` records, whatever else the
+    It holds for every way to put records into classes of at least ``problem.least_shown`` records, whatever else the
     models ask, with any number of suppressed records (each costs 1 per cell, and no share is more than that).
 
     The basic bound takes work in proportion to the cells of the table, at most. Ctrl-C keeps what is proven by then.

@@ -114,6 +114,7 @@ def compare(
     """
     source = open_table(table)
     chosen = [cast("Algorithm", find("algorithms", name)()) for name in algorithms or names("algorithms")]
+    chosen = [one for one in chosen if algorithms or not one.data_independent]  # unasked, only what searches
     rows = []
     for k in values:
         for algorithm in chosen:

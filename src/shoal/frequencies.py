@@ -78,12 +78,15 @@ class Known:
     levels
         ``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below
         the top, where the column has a hierarchy.
+    asks
+        The number that each value is, where the column holds how many persons each person wants to be among.
     """
 
     place: int
     size: int
     ranks: Ints | None = None
     levels: Codes | None = None
+    asks: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,8 @@ class Background:
     """All records of the table, those too that are suppressed whatever a search does."""
     columns: Mapping[str, Known]
     """The columns that models look at, by name."""
+    quasi_identifiers: tuple[str, ...] = ()
+    """The names of what classes show, in order."""
     _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def known(self, names: Sequence[str]) -> tuple[Known, ...]:

@@ -20,7 +20,7 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
     Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original
-    table; the fingerprint is slow to guess against.
+    table; the fingerprint is slow to guess against. A seed that must be secret is not told.
     """
     weighed = {} if policy.threshold is None else {"request": weigh(policy, source.frame.columns).to_dict()}
     return {
@@ -28,7 +28,7 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
         "policy_hash": policy.hash,
         "data_fingerprint": fingerprint(source.frame, policy.hash),
         "records": source.frame.height,
-        "seed": policy.seed,
+        "seed": "secret" if policy.has_secret_seed else policy.seed,
         **weighed,
         "recoding": decision.recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},

@@ -81,7 +81,9 @@ def anonymize(
     applied = apply(source.frame, policy, decision.encoded, decision.publication)
     published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)
-    checked = audit(published, policy, original=source, subjects=applied.subjects).claiming(decision.bound)
+    checked = audit(published, policy, original=source, subjects=applied.subjects, asks=applied.asks).claiming(
+        decision.bound
+    )
     untrue = truth_faults(applied.pairs, source.frame, policy)
     faults = [*checked.failures(), *untrue, *disagreements(checked, decision.attained)]
     if faults:
@@ -97,5 +99,6 @@ def anonymize(
         source,
         applied.frame,
         applied.subjects,
+        applied.asks,
         decision.loss,
     )

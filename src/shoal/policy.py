@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as dc_replace
 from fractions import Fraction
 from math import floor
 from pathlib import Path
@@ -136,7 +137,7 @@ class Policy(Frozen):
                 seen[name] = role
         for number, model in enumerate(self.models):
             for name in model.sensitive_columns:
-                if name not in self.sensitive:
+                if name not in self.sensitive and name not in model.hidden_columns:
                     raise PolicyError(
                         "must name a sensitive column",
                         where=f"models[{number}].on",
@@ -151,16 +152,62 @@ class Policy(Frozen):
             )
         return self
 
+    @model_validator(mode="after")
+    def _scenarios_are_known(self) -> Policy:
+        for number, model in enumerate(self.models):
+            for names_known in model.scenarios(tuple(self.quasi_identifiers)):
+                for name in names_known:
+                    if name not in self.quasi_identifiers:
+                        raise PolicyError(
+                            "must name quasi-identifiers",
+                            where=f"models[{number}].known",
+                            got=repr(name),
+                            hint=nearest(name, self.quasi_identifiers),
+                        )
+        return self
+
+    @model_validator(mode="after")
+    def _drawn_fairly(self) -> Policy:
+        for number, model in enumerate(self.models):
+            faults = list(_of_a_sample(self)) if model.draws else []
+            if faults:
+                what = f"{model.key()} would not hold"
+                raise PolicyError([dc_replace(fault, what=f"{what}: {fault.what}") for fault in faults])
+            if model.draws and sum(other.draws for other in self.models) > 1:
+                raise PolicyError("a sample is drawn once", where=f"models[{number}]")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_are_hidden(self) -> Policy:
+        roles: dict[str, str] = dict.fromkeys(self.quasi_identifiers, "in quasi_identifiers")
+        roles |= dict.fromkeys(self.sensitive, "in sensitive")
+        roles |= {} if self.subject is None else {self.subject: "the subject"}
+        for number, model in enumerate(self.models):
+            for name in model.hidden_columns:
+                if name in roles:
+                    raise PolicyError(
+                        "the column of what each person asks for has no other role, and is not published",
+                        where=f"models[{number}].on",
+                        got=f"{name!r} is {roles[name]}",
+                    )
+                roles[name] = f"in models[{number}] too"
+        return self
+
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The columns that are never published: identifiers and the subject."""
-        extra = () if self.subject is None or self.subject in self.identifiers else (self.subject,)
-        return (*self.identifiers, *extra)
+        """The columns that are never published: identifiers, the subject, and what each person asks for."""
+        people = () if self.subject is None else (self.subject,)
+        return tuple(dict.fromkeys((*self.identifiers, *people, *self.asks)))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The columns of what each person asks for."""
+        return tuple(name for model in self.models for name in model.hidden_columns)
 
     @property
     def k(self) -> int:
-        """The k that is asked for; 1 where none is."""
-        return max((int(getattr(model, "k", 1)) for model in self.models), default=1)
+        """The k that is asked of every class; 1 where none is."""
+        return max((int(getattr(model, "k", 1)) for model in self.models if model.classwise), default=1)
 
     def may_suppress(self, records: int) -> int:
         """Return how many of so many records may be suppressed, exactly: 29 of 100 for a share of 0.29."""
@@ -188,9 +235,14 @@ class Policy(Frozen):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def effective(self) -> dict[str, Any]:
-        """Return the policy as plain data with its defaults: what a person signs."""
-        whole = self.model_dump(mode="json")
+        """Return the policy as plain data with its defaults: what a person signs; a secret seed is left out."""
+        whole = self.model_dump(mode="json") | ({"seed": None} if self.has_secret_seed else {})
         return {key: value for key, value in whole.items() if value is not None}
+
+    @property
+    def has_secret_seed(self) -> bool:
+        """Whether a promise holds only while nobody else knows the seed."""
+        return any(model.draws for model in self.models)
 
     def to_yaml(self, *, defaults: bool = False) -> str:
         """Return the policy as YAML; with its defaults, as a person signs it, if asked."""
@@ -247,6 +299,41 @@ class Policy(Frozen):
                 "anyOf": [mapping, names_list],
             }
         return schema
+
+
+_SECRET = 2**64
+"""A seed below this could be guessed."""
+
+
+def _of_a_sample(policy: Policy) -> Iterator[Fault]:
+    """Yield what would let the release depend on one record other than through a random sample of all."""
+    if not policy.algorithm.data_independent:
+        got = policy.algorithm.key()
+        yield Fault("its levels follow the data", "algorithm", got, "give the levels: {name: fixed-levels, levels: …}")
+    for name, column in policy.quasi_identifiers.items():
+        where = f"quasi_identifiers.{name}"
+        if column.hierarchy is not None and not column.hierarchy.data_independent:
+            yield Fault("the hierarchy is made from the data", where, column.hierarchy.key(), "say the labels yourself")
+        if column.missing == "wildcard":
+            yield Fault("a missing value would be in several classes", where, "missing: wildcard")
+    if policy.sensitive:
+        hint = "make them quasi-identifiers, or identifiers"
+        yield Fault("these would be published as they are", "sensitive", ", ".join(policy.sensitive), hint)
+    if policy.others == "keep":
+        yield Fault("they would be published as they are", "others", "keep", "say others: drop")
+    if policy.subject is not None:
+        yield Fault("it protects records, not persons with several", "subject", policy.subject)
+    if policy.asks:
+        yield Fault("other models must not read further columns", "models", ", ".join(policy.asks))
+    if policy.suppressed != "drop":
+        hint = "say suppressed: drop"
+        yield Fault("how many are suppressed would be published", "suppressed", policy.suppressed, hint)
+    if policy.max_suppressed != 1.0:
+        hint = "say max_suppressed: 1"
+        yield Fault("how many may be suppressed is up to chance", "max_suppressed", str(policy.max_suppressed), hint)
+    if policy.seed < _SECRET:
+        hint = "draw a secret one: python -c 'import secrets; print(secrets.randbits(128))'"
+        yield Fault("the seed can be guessed, and with it the sample", "seed", str(policy.seed), hint)
 
 
 def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:

@@ -31,6 +31,8 @@ def explained(
     each model: no recoding can attain more, so a model that asks for more must be relaxed whatever else is done.
     ``boundaries`` are those that make the models unreachable.
     """
+    if policy.has_secret_seed:  # what is promised of a sample must not be chosen by what the data allow
+        return error
     trial = _Trial(policy, attempt, time.monotonic() + _SECONDS)
     failing = [
         number

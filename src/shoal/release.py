@@ -45,6 +45,8 @@ class Release:
     frame: pl.DataFrame = field(repr=False)
     subjects: pl.Series | None = field(default=None, repr=False)
     """The person of each published record, for the owner's audits; never written."""
+    asks: pl.DataFrame | None = field(default=None, repr=False)
+    """What the person of each published record asks for, for the owner's audits; never written."""
     claimed_loss: float = field(default=float("nan"), repr=False)
     """The loss that the search claims."""
 
@@ -91,11 +93,17 @@ class Release:
         return {Path(name).stem: folder / name for name in names}
 
     def write_subjects(self, path: str | Path) -> None:
-        """Write the person of each published record, in order, for the owner's later audits; never publish it."""
-        if self.subjects is None:
-            raise WriteError("the policy counts records, not persons", where=str(path), hint="name a subject column")
+        """Write the person of each published record and what they ask for, in order; never publish it.
+
+        It is for the owner's later audits.
+        """
+        people = [] if self.subjects is None else [self.subjects.alias("subject")]
+        asks = [] if self.asks is None else self.asks.get_columns()
+        if not people and not asks:
+            hint = "name a subject column"
+            raise WriteError("the policy counts records, not persons", where=str(path), hint=hint)
         try:
-            write_bytes(Path(path), to_bytes(self.subjects.alias("subject").to_frame(), "csv"))
+            write_bytes(Path(path), to_bytes(pl.DataFrame([*people, *asks]), "csv"))
         except OSError as error:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
@@ -127,7 +135,7 @@ class Release:
         written = read_file(
             path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
         )
-        checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects)
+        checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects, asks=self.asks)
         checked = checked.claiming(self.audit.claimed_bound)
         faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
         if list(written.columns) != list(self.frame.columns):

@@ -108,7 +108,7 @@ class Group:
     """What records pay at least in some columns, and the work that is left to raise it."""
 
     def __init__(self, problem: Problem, chosen: Sequence[int], budget: int) -> None:
-        self.boxes: Boxes = boxes_of(problem.frequencies, problem.columns, chosen, problem.least_records)
+        self.boxes: Boxes = boxes_of(problem.frequencies, problem.columns, chosen, problem.least_shown)
         self.ceiling, self.left = ceiling_of(problem.columns, chosen), budget
         self.shares = np.zeros(len(self.boxes.counts))
         self.best, self.cap, self.rounds, self.work = 0.0, 0.0, 0, 0

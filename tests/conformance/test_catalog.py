@@ -51,6 +51,13 @@ MODELS = {
     "beta-likeness": [
         {"on": "illness", "beta": beta, "enhanced": how} for beta in (0.2, 0.5, 1, 2) for how in (False, True)
     ],
+    "personal-k": [{"on": "illness"}, {"on": "illness", "most": 2}, {"on": "illness", "most": 3, "default": 7}],
+    "scenarios": [
+        {"any_of": 1, "k": 3},
+        {"known": [["a"], ["a", "b"]], "k": 2},
+        *({"any_of": 2, "k": 2, "on": "illness", "confidence": share} for share in (0.4, 0.5, 1)),
+    ],
+    "differential-privacy": [{"epsilon": 2, "delta": 0.3}, {"epsilon": 1, "delta": 0.1, "beta": 0.5}],
     "delta-disclosure": [{"on": "illness", "delta": delta} for delta in (0.1, 0.5, 1, 3)],
 }
 DAYS = np.array([9131, 9132, 9161, 9162, 12477])
@@ -207,17 +214,25 @@ ENFORCED: list[dict[str, Any]] = [
     {"name": "beta-likeness", "on": "income", "beta": 1, "enhanced": False},
     {"name": "beta-likeness", "on": "occupation", "beta": 6},
     {"name": "delta-disclosure", "on": "income", "delta": 1.2},
+    {"name": "personal-k", "on": "own", "default": 2},
+    {"name": "scenarios", "any_of": 2, "k": 9},
+    {"name": "scenarios", "known": [["age"], ["sex", "race"]], "k": 12, "on": "income", "confidence": 0.9},
 ]
 
 
 def test_every_model_is_enforced() -> None:
-    assert {model["name"] for model in ENFORCED} | {"k-anonymity"} == set(catalog.names("models"))
+    elsewhere = {"k-anonymity", "differential-privacy"}  # the latter by fixed levels only: tests/models
+    assert {model["name"] for model in ENFORCED} | elsewhere == set(catalog.names("models"))
+
+
+SEARCHING = [case for case in ALGORITHMS if case.id != "fixed-levels"]  # which finds no levels
 
 
 @pytest.mark.parametrize("model", ENFORCED, ids=lambda model: "-".join(map(str, model.values())))
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", SEARCHING)
 def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, Any]) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(300)
+    table = table.with_columns(own=pl.Series([None, 1, 2, 6, 1, 30, 4, 3, 2, 1] * 30))
     policy = Policy(
         quasi_identifiers={
             "age": {"hierarchy": "intervals", "widths": [5, 20]},
@@ -232,7 +247,7 @@ def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, A
     assert testing.check_algorithm(algorithm, table, policy)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", SEARCHING)
 def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(800)
     policy = Policy(

@@ -22,7 +22,7 @@ from shoal.policy import Policy
 from shoal.tables.files import read_file
 
 ARROW = find_spec("pyarrow") is not None
-ALGORITHMS = names("algorithms")
+ALGORITHMS = sorted({*names("algorithms")} - {"fixed-levels"})  # which finds no levels
 FORMATS = ["csv", "parquet", "feather", "excel", "jsonl"]
 RARE = "Zeppelinpilot"
 """A value that one person has: no release may hold it."""

@@ -156,7 +156,8 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
 
 def walk_of(problem: Problem) -> Walk:
     frequencies = problem.frequencies
-    return Walk(Packing.of(problem), Labels.of(problem.columns, frequencies.tuples, frequencies.counts))
+    labels = Labels.of(problem.columns, frequencies.tuples, frequencies.counts)
+    return Walk(Packing.of(problem), labels, np.arange(len(problem.columns)))
 
 
 def nodes_of(random: np.random.Generator, problem: Problem, order: Any, count: int) -> Any:

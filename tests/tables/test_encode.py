@@ -126,7 +126,7 @@ def test_missing_sensitive_values_may_suppress_or_be_errors() -> None:
 VISITS = pl.DataFrame({"person": ["Ann"] * 5 + ["Bob", "Cyd", "Dan"], "job": ["clerk"] * 5 + ["smith"] * 2 + ["clerk"]})
 
 
-@pytest.mark.parametrize("algorithm", names("algorithms"))
+@pytest.mark.parametrize("algorithm", sorted({*names("algorithms")} - {"fixed-levels"}))
 def test_many_records_of_one_person_are_one_person(algorithm: str) -> None:
     alone = VISITS.head(7)
     by_records = shoal.anonymize(alone, policy(identifiers=["person"], algorithm={"name": algorithm}))

@@ -122,7 +122,7 @@ class Branches:
     def _allowed(self, depth: int, nodes: Shorts) -> tuple[Shorts, Ints, Floats]:
         """Return those branches of a depth that suppress few enough records, with their bounds."""
         looked = self.lattice.look(nodes, self.problem.holds if self.absorbing else self._large_enough)
-        outcome = looked.outcome.optimistic(self.problem.least_records)
+        outcome = looked.outcome.optimistic(self.problem.least_shown)
         bounds = self.problem.loss.bounds(outcome)
         if bounds is None:
             self.bounded, bounds = False, np.full_like(self.problem.loss.ranks(outcome), -np.inf)
@@ -131,7 +131,7 @@ class Branches:
 
     def _large_enough(self, classes: Classes) -> Bools:
         """Which classes may comply: all that is sure where a class that complies may not once others join it."""
-        return classes.records >= self.problem.least_records
+        return classes.records >= self.problem.least_shown
 
     def _drop(self) -> None:
         """Drop the branches that cannot beat the best node; equal ones stay, for ties."""

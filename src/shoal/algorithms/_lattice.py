@@ -210,7 +210,7 @@ class Lattice:
         self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
         frequencies = self.problem.frequencies
         labels = Labels.of(self.problem.columns, frequencies.tuples, frequencies.counts)
-        return Walk(Packing.of(self.problem), labels)
+        return Walk(Packing.of(self.problem), labels, np.arange(len(self.problem.columns)))
 
     def _looked(self, nodes: Shorts, sums: Sums, place: Ints) -> Looked:
         problem = self.problem
@@ -284,9 +284,11 @@ class Lattice:
         members, rows = group(labels, [len(column.levels.labels[level]) for column, level in pairs])
         members = np.where(beyond, -1, members)
         classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))
-        fits = problem.holds(classes)
+        kept = np.ones(len(rows), bool)
         if len(rows) > 1 or beyond.any():  # a class that shows * everywhere looks suppressed, unless it is all there is
             stars = [np.array([text == STAR for text in c.levels.labels[level]], bool) for c, level in pairs]
-            fits &= ~np.logical_and.reduce([star[label[rows]] for star, label in zip(stars, labels, strict=True)])
+            kept = ~np.logical_and.reduce([star[label[rows]] for star, label in zip(stars, labels, strict=True)])
+        shown = np.stack([label[rows] for label in labels], axis=1).astype(np.int64)
+        fits = problem.holds(replace(classes, shown=lambda: shown, kept=kept))
         suppressed = beyond | ~fits[members]
         return FullDomain({column.name: level for column, level in pairs}, suppressed, proof)

@@ -73,10 +73,12 @@ class Walk:
 
     packing: Packing
     labels: Labels
+    order: Ints
+    """The column of each place."""
 
     def placed(self, order: Ints) -> Walk:
         """Return the same walk with the columns in the order in which they are to be raised."""
-        return replace(self, packing=self.packing.placed(order), labels=self.labels.placed(order))
+        return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order])
 
     def without(self, places: Sequence[int]) -> Walk:
         """Return the same walk from a table without some columns: they are free in all nodes that follow."""
@@ -96,14 +98,14 @@ class Walk:
             class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
             frequencies = unpacked(packing, keys, counts, members)
             labels_of = partial(self._shown, nodes[start:stop], class_keys, ends)
-            classes = Classes(len(records), members, None, counts, frequencies, records, ends, labels_of)
-            shown = (class_keys[0] & packing.mark) == 0
-            fits = test(classes) & shown
+            shown = kept = (class_keys[0] & packing.mark) == 0
             if labels.wild or packing.mark:
-                fits &= ~self._silent(nodes[start:stop], class_keys, ends)
+                kept = shown & ~self._silent(nodes[start:stop], class_keys, ends)
+            classes = Classes(len(records), members, None, counts, frequencies, records, ends, labels_of, kept)
+            fits = test(classes) & kept
             part = sums.at(slice(start, stop))
             part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
-            kept = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
+            costs = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
             sum_up(
                 nodes[start:stop],
                 ends,
@@ -120,10 +122,10 @@ class Walk:
                 part.classes,
                 part.squares,
                 part.all_squares,
-                kept,
+                costs,
                 part.apart,
             )
-            part.kept[:] = kept
+            part.kept[:] = costs
             all_ends = ends
             if packing.mark:  # with nobody suppressed, those above a boundary are in the class of those below it
                 _, records, _, all_ends = self._joined(MARK, class_keys, records, ends)
@@ -139,13 +141,15 @@ class Walk:
         return silent
 
     def _shown(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
-        """Return ``[class, place]``: the label that each class shows."""
+        """Return ``[class, column]``: the label that each class shows."""
         packing, labels = self.packing, self.labels
         sizes = np.diff(ends, prepend=0)
         result = np.empty((int(sizes.sum()), nodes.shape[1]), np.int64)
         for place in range(nodes.shape[1]):
             numbers = (keys[packing.words[place]] >> packing.shifts[place]) & packing.masks[place]
-            result[:, place] = np.repeat(labels.offsets[place, nodes[:, place]], sizes) + numbers.astype(np.int64)
+            result[:, self.order[place]] = np.repeat(labels.offsets[place, nodes[:, place]], sizes) + numbers.astype(
+                np.int64
+            )
         return result
 
     def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:

@@ -45,13 +45,18 @@ class Problem:
 
     @property
     def least_records(self) -> int:
-        """A number of records below which no class satisfies every model."""
-        return max((model.least_records for model in self.models), default=1)
+        """A number of records below which no class satisfies every model by itself."""
+        return max((model.least_of(self.background) for model in self.models), default=1)
+
+    @property
+    def least_shown(self) -> int:
+        """The same for a search that knows what classes show: whatever the others show, no smaller one complies."""
+        return max((model.least_of(self.background) for model in self.models if model.classwise), default=1)
 
     @property
     def k(self) -> int:
-        """The asked k, 1 where none is asked."""
-        return max((getattr(model, "k", 1) for model in self.models), default=1)
+        """The k that is asked of every class, 1 where none is asked."""
+        return max((getattr(model, "k", 1) for model in self.models if model.classwise), default=1)
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
@@ -62,9 +67,9 @@ class Problem:
         """Return for each class whether it satisfies every model.
 
         Models that look across classes are asked last, and again until none of them takes another class away: each
-        must hold on the classes that are left.
+        must hold on the classes that are left. Classes that are not ``kept`` from the start satisfy nothing.
         """
-        kept = np.ones(classes.count, bool)
+        kept = np.ones(classes.count, bool) if classes.kept is None else classes.kept.copy()
         for model in self.models:
             if model.classwise:
                 kept &= model.holds(classes, self.background)
@@ -147,6 +152,8 @@ class Algorithm(Entry):
     family: ClassVar[str] = "algorithms"
     needs_hierarchies: ClassVar[bool] = False
     """Whether columns without a hierarchy can only be published as they are."""
+    data_independent: ClassVar[bool] = False
+    """Whether what a value is published as does not depend on the data."""
 
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""

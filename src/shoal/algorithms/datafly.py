@@ -74,7 +74,7 @@ class Datafly(Algorithm):
     def rounds(self, lattice: Lattice) -> Iterator[FrequencyList]:
         """Yield each frequency list, up to the one that leaves few enough records over."""
         problem = lattice.problem
-        allowed = min(problem.max_suppressed, max(problem.least_records, 1))
+        allowed = min(problem.max_suppressed, max(problem.least_shown, 1))
         levels, heights = np.zeros(len(lattice.heights), np.int16), np.array(lattice.heights)
         while True:
             listed = _listed(lattice, levels)
@@ -105,7 +105,8 @@ def _complemented(problem: Problem, last: FrequencyList, suppressed: Bools) -> B
     counts = problem.frequencies.counts
     out = int(counts[suppressed].sum())
     staying = np.unique(last.sequences[~suppressed])
-    if not 0 < out < problem.least_records or not len(staying):
+    alone = all(model.classwise for model in problem.models)  # else others may need the class that would go
+    if not alone or not 0 < out < problem.least_shown or not len(staying):
         return suppressed
     smallest = staying[np.argmin(last.counts[staying])]
     joined = suppressed | (last.sequences == smallest)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -31,27 +32,57 @@ def count(
     frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
 ) -> tuple[Counted, Fault | None]:
     """Count the classes of a published table, from its texts alone."""
+    columns = tuple(policy.quasi_identifiers)
+    people, persons, fault = _persons(frame, raw, policy, subjects)
+    classes, census = _census(frame, raw, policy, columns, people, persons)
+    scenarios = dict.fromkeys(names for model in policy.models for names in model.scenarios(columns))
+    known = {names: _census(frame, raw, policy, names, people, persons)[1] for names in scenarios}
+    keys = [f"q{place}" for place in range(len(columns))]
+    stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
+    if classes.height == 1:
+        # every record shows the same: none was singled out
+        stars = pl.Series(np.zeros(1, bool))
+    starred = int(classes["records"].filter(stars).sum())
+    return Counted(classes, replace(census, columns=columns, known=known), stars, starred), fault
+
+
+def _persons(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
+) -> tuple[pl.Series | None, pl.Expr, Fault | None]:
+    """Return the person of each record, how persons are counted, and what stands in the way."""
+    if policy.subject is None:
+        return None, pl.len(), None
+    people, fault = _subjects(frame, subjects)
+    if people is not None:
+        return people, pl.col("subject").n_unique(), fault
+    if raw is None or policy.subject not in raw.columns:
+        return None, pl.len(), fault
+    most = _most_records(raw, policy.subject)
+    fault = None if most == 1 else _AT_LEAST
+    if most > 1 and any("values" in model.needs for model in policy.models):
+        fault = _NO_PERSONS
+    return None, (pl.len() + most - 1) // most, fault
+
+
+def _census(
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    columns: Sequence[str],
+    people: pl.Series | None,
+    persons: pl.Expr,
+) -> tuple[pl.DataFrame, Census]:
+    """Count the classes that some columns make, and what models look at in them."""
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
-    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    keys = [f"q{place}" for place in range(len(columns))]
     sensitive = {name: f"s{place}" for place, name in enumerate(policy.sensitive) if name in frame.columns}
     table = pl.DataFrame(
         [
-            *(_text(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)),
+            *(texts_of(frame[name]).alias(key) for name, key in zip(columns, keys, strict=True)),
             *(_plain(frame[name]).alias(key) for name, key in sensitive.items()),
+            *([] if people is None else [people.alias("subject")]),
         ]
     )
-    persons, fault, people = pl.len(), None, None
-    if policy.subject is not None:
-        people, fault = _subjects(frame, subjects)
-        if people is not None:
-            table = table.with_columns(people.alias("subject"))
-            persons = pl.col("subject").n_unique()
-        elif raw is not None and policy.subject in raw.columns:
-            most = _most_records(raw, policy.subject)
-            fault = None if most == 1 else _AT_LEAST
-            if most > 1 and any("values" in model.needs for model in policy.models):
-                fault = _NO_PERSONS
-            persons = (pl.len() + most - 1) // most
     values = [_distinct(key, policy.sensitive[name]).alias(f"values {key}") for name, key in sensitive.items()]
     classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), *values)
     classes = classes.sort(keys, nulls_last=False)
@@ -60,17 +91,8 @@ def count(
         numbered = classes.select(keys).with_row_index("class")
         numbers = table.select(keys).join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
         counted = tallies(frame, raw, policy, numbers["class"], people)
-    census = Census(
-        classes["size"].cast(pl.Int64).to_numpy(),
-        {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()},
-        counted,
-    )
-    stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
-    if classes.height == 1:
-        # every record shows the same: none was singled out
-        stars = pl.Series(np.zeros(1, bool))
-    starred = int(classes["records"].filter(stars).sum())
-    return Counted(classes, census, stars, starred), fault
+    distinct = {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()}
+    return classes, Census(classes["size"].cast(pl.Int64).to_numpy(), distinct, counted)
 
 
 _AT_LEAST = Fault(
@@ -90,11 +112,12 @@ def _plain(column: pl.Series) -> pl.Series:
     """An empty text and a number that is none are missing values, as they are for the search."""
     column = column.alias("values")
     if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):
-        return _text(column)
+        return texts_of(column)
     return column.fill_nan(None) if column.dtype.is_float() else column
 
 
-def _text(column: pl.Series) -> pl.Series:
+def texts_of(column: pl.Series) -> pl.Series:
+    """Return what a column shows; an empty text is a missing value."""
     # under a name of our own: polars reads "^…$" in a name as a pattern
     return column.alias("values").cast(pl.String).replace("", None)
 

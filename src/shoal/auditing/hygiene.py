@@ -26,11 +26,16 @@ def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
             yield Fault("a quasi-identifier is missing from the published table", where=name, kind="unreadable")
     for model in policy.models:
         for name in model.sensitive_columns:
-            if name not in frame.columns:
+            if name not in frame.columns and name not in model.hidden_columns:
                 yield Fault("a sensitive column is missing from the published table", where=name, kind="unreadable")
     for name in policy.hidden:
         if name in frame.columns:
-            yield Fault("a column that names persons is published", where=name)
+            what = (
+                "what persons ask for is published"
+                if name in policy.asks
+                else "a column that names persons is published"
+            )
+            yield Fault(what, where=name)
     declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
     for name in frame.columns:
         if name in declared:

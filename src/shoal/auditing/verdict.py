@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.census import Counted, count
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
 from shoal.auditing.reading import Meanings, meanings_of
 from shoal.auditing.treatments import treatment_faults
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
-from shoal.models.base import PrivacyModel
+from shoal.models.base import Census, PrivacyModel
 from shoal.policy import Policy
 from shoal.tables import open_table
 from shoal.tables.check import check
@@ -158,7 +159,12 @@ def _plain(value: Measured) -> dict[str, Any]:
 
 
 def audit(
-    table: object, policy: Policy | Mapping[str, Any] | str | Path, *, original: object = None, subjects: object = None
+    table: object,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    original: object = None,
+    subjects: object = None,
+    asks: Asks | None = None,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -173,6 +179,9 @@ def audit(
     subjects
         Where persons are counted: the person of each published record, in order. Only the owner has this;
         without it the least possible number of persons is counted from the original, or the audit does not hold.
+    asks
+        Where persons ask for a k of their own: column → what the person of each published record asks for, in order.
+        Only the owner has this; without it the most that the original allows is taken, or the audit does not hold.
 
     Examples
     --------
@@ -186,7 +195,7 @@ def audit(
     frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
     raw = None if original is None else treated(open_table(original), policy).frame
     if raw is not None:
-        roles = ("quasi_identifiers", "sensitive", "subject")
+        roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
         misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
         if misfits:  # losses cannot be measured against such a table
             raise Misfit(misfits)
@@ -195,11 +204,14 @@ def audit(
         return _unreadable(frame, raw, policy, faults)
     counted, fault = count(frame, raw, policy, subjects)
     faults += [fault] if fault else []
+    told, unknown = asks_told(frame, raw, policy, counted, asks)
+    faults += unknown
+    census = replace(counted.census, asks=told)
     if raw is not None:
         faults += [*order_faults(frame, raw, policy), *invented_faults(frame, raw, policy)]
         if isinstance(table, (str, Path)):
             faults += bytes_faults(Path(table).read_bytes(), format_of(Path(table)), frame, raw)
-    models = tuple(ModelAudit(model, model.recount(counted.census)) for model in policy.models)
+    models = tuple(_recounted(model, census) for model in policy.models)
     records = frame.height if raw is None else raw.height
     left_out = max(records - frame.height, 0)
     if frame.height > records:
@@ -227,6 +239,12 @@ def audit(
         tuple(faults),
         columns,
     )
+
+
+def _recounted(model: PrivacyModel, census: Census) -> ModelAudit:
+    if any(name not in census.asks for name in model.hidden_columns):
+        return ModelAudit(model, None, counted=False)
+    return ModelAudit(model, model.recount(census))
 
 
 def _suppression_faults(policy: Policy, records: int, starred: int, left_out: int) -> list[Fault]:

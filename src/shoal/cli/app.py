@@ -98,7 +98,7 @@ def anonymize(
     ] = None,
     subjects: Annotated[
         Path | None,
-        typer.Option(help="Where persons are counted: write who each published record is about, for your own audits."),
+        typer.Option(help="Write who each published record is about and what they ask for, for your own audits."),
     ] = None,
     bound: Annotated[
         float | None,
@@ -168,8 +168,11 @@ def audit(
     from shoal.tables import open_table
 
     given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
-    people = None if subjects is None else open_table(subjects).frame.to_series()
-    checked = audit_of(release, Policy.read(policy), original=given, subjects=people)
+    promised = Policy.read(policy)
+    owned = {} if subjects is None else open_table(subjects).frame.to_dict()
+    asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
+    people = next(iter(owned.values()), None)
+    checked = audit_of(release, promised, original=given, subjects=people, asks=asks)
     if report is not None:
         from shoal.reporting import report as write_report
 

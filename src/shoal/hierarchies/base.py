@@ -62,6 +62,11 @@ class Hierarchy(Entry):
     nested: ClassVar[bool] = True
     """Whether each label lies in one label of the level above."""
 
+    @property
+    def data_independent(self) -> bool:
+        """Whether the labels of a value are the same whatever other values and records there are."""
+        return False
+
     @abstractmethod
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the levels above the values, finest first; ``*`` need not be among them."""

@@ -51,6 +51,11 @@ class Dates(Hierarchy):
         if domain.kind not in ("date", "datetime"):
             yield Fault("needs a column of dates", got=f"{domain.kind} values", hint="dates are read as YYYY-MM-DD")
 
+    @property
+    def data_independent(self) -> bool:
+        """The labels follow from the value alone."""
+        return True
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per granularity."""
         unit = "D" if domain.kind == "date" else "us"

@@ -84,6 +84,11 @@ class Intervals(Hierarchy):
                     hint=f"the breaks go from {low:g} to {high:g}",
                 )
 
+    @property
+    def data_independent(self) -> bool:
+        """The labels follow from the value alone."""
+        return True
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per width or list of breaks."""
         whole = domain.kind == "integer"

@@ -41,6 +41,11 @@ class Mask(Hierarchy):
             raise ValueError("must be strictly decreasing, so that each level coarsens the one below")
         return keep
 
+    @property
+    def data_independent(self) -> bool:
+        """The labels follow from the value alone."""
+        return True
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per number of kept characters."""
         for kept in self.keep:

@@ -60,6 +60,11 @@ class Ordering(Hierarchy):
         if unknown:
             yield Fault(f"{len(unknown)} of {len(domain)} values are missing from the order", got=examples(unknown))
 
+    @property
+    def data_independent(self) -> bool:
+        """The groups are those of the order, where one is given."""
+        return bool(self.order)
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per size."""
         order = self.order or domain.texts

@@ -19,6 +19,11 @@ class Suppress(Hierarchy):
     (('Female', 'Male'), ('*',))
     """
 
+    @property
+    def data_independent(self) -> bool:
+        """The labels follow from the value alone."""
+        return True
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield nothing: the base puts ``*`` on top."""
         yield from ()

@@ -120,6 +120,11 @@ class Tree(Hierarchy):
                 hint="add each under its label",
             )
 
+    @property
+    def data_independent(self) -> bool:
+        """The labels follow from the value alone."""
+        return True
+
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the labels by depth from the root, deepest first."""
         paths = self._paths()

@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from shoal.models.alpha_k_anonymity import AlphaKAnonymity
     from shoal.models.beta_likeness import BetaLikeness
     from shoal.models.delta_disclosure import DeltaDisclosure
+    from shoal.models.differential_privacy import DifferentialPrivacy
     from shoal.models.distinct_l_diversity import DistinctLDiversity
     from shoal.models.entropy_l_diversity import EntropyLDiversity
     from shoal.models.k_anonymity import KAnonymity
     from shoal.models.p_sensitive import PSensitive
+    from shoal.models.personal_k import PersonalK
     from shoal.models.recursive_l_diversity import RecursiveLDiversity
+    from shoal.models.scenarios import Scenarios
     from shoal.models.t_closeness import TCloseness
 
 __all__ = [
@@ -23,12 +26,15 @@ __all__ = [
     "BetaLikeness",
     "Census",
     "DeltaDisclosure",
+    "DifferentialPrivacy",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "KAnonymity",
     "PSensitive",
+    "PersonalK",
     "PrivacyModel",
     "RecursiveLDiversity",
+    "Scenarios",
     "TCloseness",
     "Tally",
 ]

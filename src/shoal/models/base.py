@@ -16,9 +16,10 @@ from shoal.frequencies import Background, Classes
 
 Ints = npt.NDArray[np.int64]
 Holds = npt.NDArray[np.bool_]
-Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy"]
+Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy", "asks"]
 """What a model looks at: the sizes of classes; how many sensitive values each has; how often each value occurs in
-each; how often it does in the whole table; the order of the values; a hierarchy over them."""
+each; how often it does in the whole table; the order of the values; a hierarchy over them; what each person asks
+for."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,18 @@ class Census:
         Sensitive column → distinct values of each class.
     tallies
         The columns that a model looks at together → how often their values occur.
+    asks
+        Column of what each person asks for → the most that is asked in each class, where the owner tells it.
+    columns, known
+        The quasi-identifiers, and some of them → the table counted as if only these were in it.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
     tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
+    asks: Mapping[str, Ints] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    known: Mapping[tuple[str, ...], Census] = field(default_factory=dict)
 
 
 class PrivacyModel(Entry):
@@ -101,6 +109,8 @@ class PrivacyModel(Entry):
     """Whether a class complies or not whatever the other classes are."""
     absorbing: ClassVar[bool] = False
     """Whether a class that complies still does whatever joins it, so that generalizing never suppresses more."""
+    draws: ClassVar[bool] = False
+    """Whether only a random sample of the records is published, which follows from the policy's secret seed."""
     protects_from: ClassVar[str] = ""
     """What nobody can do where the model holds, as a sentence for readers of a report."""
     leaves_open: ClassVar[str] = ""
@@ -126,6 +136,10 @@ class PrivacyModel(Entry):
         """A number of records below which no class complies (a quick necessary test)."""
         return 1
 
+    def least_of(self, background: Background) -> int:
+        """Return the same for a table that is known: it may be more."""
+        return self.least_records
+
     @property
     def least_values(self) -> int:
         """A number of distinct sensitive values below which no class complies."""
@@ -133,7 +147,16 @@ class PrivacyModel(Entry):
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns that the model looks at; several are taken as one value."""
+        """The columns besides quasi-identifiers that the model looks at; several are taken as one value."""
+        return ()
+
+    @property
+    def hidden_columns(self) -> tuple[str, ...]:
+        """Those of them that are never published."""
+        return ()
+
+    def scenarios(self, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the sets of quasi-identifiers that the model looks at one by one; none where it looks at all."""
         return ()
 
     @property

@@ -43,8 +43,8 @@ def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
             "The policy names no sensitive column, so nothing is promised about what the records of a class have in "
             "common. k-anonymity alone does not protect against that.",
         )
-    for model in {model.key(): model for model in policy.models if model.sensitive_columns}.values():
-        if model.leaves_open:
+    for model in {model.key(): model for model in policy.models}.values():
+        if model.leaves_open and (model.sensitive_columns or model.draws or not model.classwise):
             yield f"What {model.key()} leaves open", model.leaves_open
     if policy.subject is None:
         yield (

@@ -183,7 +183,7 @@ def _whole(value: float) -> float | int:
 
 def _least(policy: Policy) -> int | None:
     """Return the size below which no class can keep the policy."""
-    least = max((model.least_records for model in policy.models), default=1)
+    least = max((model.least_records for model in policy.models if model.classwise), default=1)
     return least if least > 1 else None
 
 
@@ -293,7 +293,8 @@ def _columns(audit: Audit) -> Iterator[dict[str, str]]:
     for name in policy.sensitive:
         yield _untouched(name, "sensitive", "published as it is")
     for name in policy.hidden:
-        yield _untouched(name, "subject" if name == policy.subject else "identifier", "not published")
+        role = "subject" if name == policy.subject else "own k" if name in policy.asks else "identifier"
+        yield _untouched(name, role, "not published")
 
 
 def _treatment(column: QuasiIdentifier) -> str:

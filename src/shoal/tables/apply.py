@@ -37,6 +37,8 @@ class Applied:
     frame: pl.DataFrame
     subjects: pl.Series | None
     """Where persons are counted: the person of each published record."""
+    asks: pl.DataFrame
+    """What the person of each published record asks for: a column for each model that reads it."""
     pairs: dict[str, list[tuple[str | None, str | None]]]
     """Quasi-identifier → each value that a record holds with each text that it is published as."""
 
@@ -58,6 +60,8 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     table = kept[inside].with_columns(pl.Series("class", rank[members[inside]]))
     if policy.subject is not None:
         table = table.with_columns(plain(frame[policy.subject])[inside].alias("subject"))
+    asked = {name: f"a{place}" for place, name in enumerate(policy.asks)}
+    table = table.with_columns(plain(frame[name])[inside].alias(key) for name, key in asked.items())
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
@@ -69,7 +73,8 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     published = pl.DataFrame({name: _alone(shown[name] if name in shown else table[others[name]]) for name in names})
     rows = table["row"]
     pairs = {name: _pairs(plain(frame[name]).gather(rows), shown[name]) for name in shown}
-    return Applied(published, None if policy.subject is None else table["subject"], pairs)
+    asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
+    return Applied(published, None if policy.subject is None else table["subject"], asks, pairs)
 
 
 def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:

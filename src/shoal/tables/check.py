@@ -11,8 +11,10 @@ from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import PrivacyModel
+from shoal.models.personal_k import PersonalK
 from shoal.models.presets import SAFE_HARBOR
 from shoal.policy import Policy, QuasiIdentifier
+from shoal.tables.asks import ask_faults
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
 from shoal.tables.safe_harbor import safe_harbor_faults
 from shoal.tables.source import open_table
@@ -67,9 +69,19 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
             if role.hierarchy is not None and column.null_count() < len(column):
                 yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
+    yield from _secret(policy)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
-            yield from _model(frame, model, policy, f"models[{number}]")
+            if isinstance(model, PersonalK):
+                yield from ask_faults(frame, model, policy, f"models[{number}]")
+            else:
+                yield from _model(frame, model, policy, f"models[{number}]")
+
+
+def _secret(policy: Policy) -> Iterator[Fault]:
+    if policy.has_secret_seed:
+        hint = "publish the release alone: seed, policy, audit, report and manifest stay with you"
+        yield Fault("must stay secret: who knows it can draw the sample again", "seed", hint=hint, kind="warning")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -78,6 +90,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         "quasi_identifiers": list(policy.quasi_identifiers),
         "sensitive": list(policy.sensitive),
         "subject": [policy.subject] if policy.subject is not None else [],
+        "models": list(policy.asks),
     }
     for role, names in roles.items():
         for name in names:

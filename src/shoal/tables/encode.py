@@ -16,9 +16,13 @@ from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
+from shoal.models.differential_privacy import DifferentialPrivacy
+from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
+from shoal.tables.asks import asks_of, too_much
 from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
+from shoal.tables.sampling import drawn
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -30,7 +34,8 @@ class Encoded:
     """A table as numbers.
 
     Records that are suppressed whatever a search does are *barred*: no search sees them. They have a missing value
-    whose policy is ``suppress``, or cannot comply within the boundaries. Their tuples and cells come after all others.
+    whose policy is ``suppress``, or cannot comply within the boundaries, or are of persons who ask to be among more
+    than there are, or are not in the sample. Their tuples and cells come after all others.
     """
 
     columns: tuple[Column, ...]
@@ -40,11 +45,13 @@ class Encoded:
     barred_tuples: int
     barred_cells: int
     barred: int
+    why: str = ""
+    """Why records are barred."""
 
     @cached_property
     def background(self) -> Background:
         """What models know of the table as a whole."""
-        return Background(self.frequencies, self.known)
+        return Background(self.frequencies, self.known, tuple(column.name for column in self.columns))
 
     @property
     def searchable(self) -> Frequencies:
@@ -85,11 +92,11 @@ class Encoded:
     def problem(self, policy: Policy, progress: Progress = silent) -> Problem:
         """Return the question that a search answers."""
         if not self.searchable.records:
-            raise Infeasible("every record must be suppressed for its missing values")
+            raise Infeasible(f"every record must be suppressed {self.why}")
         may = policy.may_suppress(self.frequencies.records)
         allowed = may - self.barred
         if allowed < 0:
-            raise Infeasible(f"{self.barred} records must be suppressed for their missing values, {may} may be")
+            raise Infeasible(f"{self.barred} records must be suppressed {self.why}, {may} may be")
         return Problem(
             self.searchable,
             self.columns,
@@ -127,7 +134,21 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     if policy.subject is not None:
         people = plain(frame[policy.subject])
         subjects = codes_of(people, domain_of(people))
-    return _counted(tuple(columns), codes, sensitive, known, subjects, barred)
+    reasons = ["for their missing values"] if barred.any() else []
+    for model in policy.models:
+        if isinstance(model, PersonalK):
+            asks = asks_of(frame, model)
+            numbers, held = np.unique(asks, return_inverse=True)
+            known[model.on] = Known(len(sensitive), len(numbers), asks=numbers.astype(np.int64))
+            sensitive.append(held.astype(np.int64))
+            out = too_much(asks, subjects)
+            reasons += [f"as they ask for more persons than there are (up to {asks[out].max()})"] if out.any() else []
+            barred |= out
+    for model in policy.models:
+        if isinstance(model, DifferentialPrivacy):
+            barred |= ~drawn(codes, model.share, policy.seed)
+            reasons.append("as they are not in the sample")
+    return replace(_counted(tuple(columns), codes, sensitive, known, subjects, barred), why=" or ".join(reasons))
 
 
 def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:
