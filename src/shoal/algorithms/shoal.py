@@ -29,19 +29,22 @@ _SPARINGS = 3
 class Shoal(Algorithm):
     """Put the records in a good sequence, cut it at the best places, then take classes apart and cluster them anew.
 
-    1. *Sequence*: records are sorted by columns and levels, what is costly to lose first, in snake lines.
+    1. *Sequence*: records are sorted by columns and levels, what is costly to lose first, in snake lines; some other
+    orders are tried.
     2. *Program*: a dynamic program cuts the sequence into the classes that cost least.
-    3. *Search*: again and again all classes are grouped into small blocks of neighbours; the records of a block move,
-    change places, or are clustered from the start, and what is not worse is kept.
+    3. *Search*: again and again all classes are grouped into small blocks of those that are nearest to each other; the
+    records of a block change classes, alone, in twos or over a third class, or are clustered from the start, and what
+    is not worse is kept.
     4. *Outliers*: within ``max_suppressed``, records are suppressed that cost the others of their class more than they
-    would lose themselves.
+    would lose themselves; the search then goes on with the others.
 
     Each step minimizes the weighted certainty penalty of what is published: labels, ranges or sets of values.
 
-    Why it is safe: a class never gets smaller than the models allow, and where models look at more than sizes every
-    changed block is checked and undone if a model breaks.
+    Why it is safe: a class never gets smaller than the models allow. Where models look at more than sizes, every step
+    keeps as many kinds of sensitive values in a class as they need, and every changed block is checked: where a model
+    breaks, the block gets classes of the same kinds as before, or stays as it was.
 
-    Cost: near-linear; a sequence costs some sorts and k steps per record, a round of the search about as much as ten
+    Cost: near-linear; a sequence costs one sort and k steps per record, a round of the search about as much as five
     sequences. The answer depends on ``seed``, not on the number of threads or the order of records. Ctrl-C ends the
     search with what it has.
 
@@ -70,9 +73,7 @@ class Shoal(Algorithm):
 
     def search(self, problem: Problem) -> Local:
         """Go through the steps; Ctrl-C ends them with the best so far."""
-        if not problem.holds(problem.together()).all():
-            raise problem.infeasible()
-        problem.progress("preparing the search (compiled once per machine)", 0, 0)
+        problem.begin()
         units, found, stopped = Units.of(problem), [], ""
         try:
             for members in self._steps(units):
