@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.bottom_up_merging import BottomUpMerging
     from shoal.algorithms.datafly import Datafly
     from shoal.algorithms.exhaustive import Exhaustive
+    from shoal.algorithms.fixed_levels import FixedLevels
     from shoal.algorithms.heuristic import Heuristic
     from shoal.algorithms.incognito import Incognito
     from shoal.algorithms.k_member import KMember
@@ -33,6 +34,7 @@ __all__ = [
     "BottomUpMerging",
     "Datafly",
     "Exhaustive",
+    "FixedLevels",
     "Heuristic",
     "Incognito",
     "KMember",
