@@ -123,7 +123,7 @@ def test_they_lose_less_than_mondrian_on_adult(name: str) -> None:
     known = shoal.datasets.policy("adult").quasi_identifiers
     columns = {column: known[column] for column in ("age", "sex", "education", "race")}
     asked = Policy(quasi_identifiers=columns, others="drop", models=[{"name": "k-anonymity", "k": 5}])
-    assert decide(table, asked.replace(algorithm=name)).loss < decide(table, asked).loss
+    assert decide(table, asked.replace(algorithm=name)).loss < decide(table, asked.replace(algorithm="mondrian")).loss
 
 
 @settings(max_examples=80, deadline=None)

@@ -11,7 +11,8 @@ from shoal.policy import Policy
 
 
 def policy(columns: object, k: int = 2, **more: object) -> Policy:
-    return Policy(quasi_identifiers=columns, models=[{"name": "k-anonymity", "k": k}], **more)  # type: ignore[arg-type]
+    asked = {"quasi_identifiers": columns, "models": [{"name": "k-anonymity", "k": k}], "algorithm": "mondrian"}
+    return Policy(**{**asked, **more})
 
 
 def test_labels_are_cut_between_children_of_the_ancestor() -> None:

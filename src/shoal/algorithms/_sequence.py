@@ -10,13 +10,13 @@ from shoal.algorithms._snake import Key, keys_of, ruled, sequence
 from shoal.algorithms._units import Units
 from shoal.algorithms.base import Ints
 
-_UNITS = 240_000
-"""Units that are sorted and cut in about a tenth of a second: small tables can try more orders in the same time."""
+_STEPS = 6_000_000
+"""Steps of sorting and cutting that take about a tenth of a second: small tables can try more orders in that time."""
 _AT_ONCE = 12
 """The most orders that are tried without any effort."""
 _TRIES = 100
-"""Orders that are tried with any effort, in tables of a few ten thousand records: the same for all, so that more
-effort never ends with more loss."""
+"""Orders that are tried with any effort, within ten times as many steps: the same for all, so that more effort never
+ends with more loss."""
 
 
 def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
@@ -25,8 +25,8 @@ def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
     keys = ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)
     total, members, order = _cut(units, keys)
     yield completed(units, members, order)
-    room = _UNITS / max(len(units), 1)
-    tries = min(_AT_ONCE, int(room)) + round((effort > 0) * _TRIES * min(room / 4, 1.0))
+    room = _STEPS / (max(len(units), 1) * (16 + problem.least_records))
+    tries = min(_AT_ONCE, int(room)) + (effort > 0) * min(_TRIES, int(10 * room))
     random, first = np.random.default_rng(problem.seed), total
     for number in range(tries):
         problem.progress("looking for a good order", number, tries)
