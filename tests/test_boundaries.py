@@ -24,7 +24,7 @@ NODES = {"*": {"Secondary": ["9th", "10th", "11th"], "Higher": {"First": ["BA", 
 UNDER = {"Secondary": {"9th", "10th", "11th"}, "Higher": {"BA", "BSc", "MA", "PhD"}, "First": {"BA", "BSc"}}
 LABELS = {**{v: {v} for v in ("9th", "10th", "11th", "BA", "BSc", "MA", "PhD")}, **UNDER, "Second": {"MA", "PhD"}}
 ALGORITHMS: list[Any] = [
-    *catalog.names("algorithms"),
+    *sorted({*catalog.names("algorithms")} - {"fixed-levels"}),  # which finds no levels
     {"name": "mondrian", "cuts": "relaxed"},
     {"name": "spanning-tree", "removal": "allowable", "block": 3},
     {"name": "weighted-boundaries", "pace": "level"},

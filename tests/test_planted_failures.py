@@ -29,6 +29,7 @@ def case() -> tuple[pl.DataFrame, shoal.Policy]:
         sensitive=["occupation"],
         others="drop",
         models=[{"name": "k-anonymity", "k": 5}, {"name": "distinct-l-diversity", "on": "occupation", "l": 2}],
+        algorithm="mondrian",
     )
     return table, policy
 
