@@ -64,7 +64,7 @@ def to_yaml(policy: Policy, notes: Notes) -> str:
     - name: k-anonymity
       k: 5
     algorithm:
-      name: mondrian
+      name: shoal
     """
     # a name may hold a line break; a comment may not
     comments = "".join(f"# {' '.join(note.split())}\n" for note in notes)
