@@ -78,7 +78,7 @@ def published(decision: Decision) -> Iterator[tuple[str, str]]:
     st.sampled_from([["Secondary", "Higher"], ["Secondary", "First"], ["First"], ["Higher", "First"]]),
     st.sampled_from(["labels", "sets"]),
 )
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, {"name": "fixed-levels", "levels": {"education": 2, "age": 3}}])
 def test_definition_5_no_record_shows_a_value_above_its_boundary(
     algorithm: Any, rows: list[tuple[str, int]], boundaries: list[str], publish: str
 ) -> None:

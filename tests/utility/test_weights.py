@@ -47,7 +47,9 @@ def lost(algorithm: str, age: float) -> dict[str, float]:
     return shoal.anonymize(TABLE, policy(age, 1, algorithm)).audit.utility["certainty-penalty"].columns
 
 
-@pytest.mark.parametrize("algorithm", sorted({*catalog.names("algorithms")} - {"fixed-levels"}))
+@pytest.mark.parametrize(
+    "algorithm", sorted({*catalog.names("algorithms")} - {"fixed-levels"})
+)  # which chooses nothing
 def test_age_keeps_its_values_and_zip_pays(algorithm: str) -> None:
     equal, heavy = lost(algorithm, 1), lost(algorithm, 5)
     if algorithm not in BLIND:
