@@ -133,7 +133,9 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
         raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
     decision = Decision(policy, encoded, recoding, publication)
     for (title, attained), model in zip(decision.attained.items(), policy.models, strict=True):
-        if not model.classwise and not model.meets(attained):  # the search could not know what becomes of the starred
+        if model.by_class is not model and not model.meets(
+            attained
+        ):  # the search could not know what becomes of the starred
             raise Infeasible(f"{title} asks for {model.asked}, what can be published attains {attained}")
     return decision
 

@@ -136,7 +136,7 @@ def background_of(counts: Sequence[Sequence[int]], names: Sequence[str], everyon
 
 
 def census_of(
-    counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple[str, ...], persons: Sequence[int]
+    counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple[str, ...], persons: Sequence[int] = ()
 ) -> Census:
     """Return what an audit counts of classes; ``rest`` are the records of the table that are in none.
 

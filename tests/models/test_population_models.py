@@ -145,7 +145,7 @@ def test_the_fewest_of_the_smallest_classes_go(sizes: list[int], data: st.DataOb
         counts,
         np.zeros((len(sizes), 0), np.int32),
     )
-    background = Background(whole, {}, starred)
+    background = Background(whole, {}, starred=starred)
     kept = model.holds(Classes.of(whole, np.arange(len(sizes))), background)
 
     def complies(chosen: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from shoal.models.base import PrivacyModel
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.personal_k import PersonalK
 from shoal.models.presets import SAFE_HARBOR
-from shoal.policy import Policy, QuasiIdentifier
+from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.tables.asks import ask_faults
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
 from shoal.tables.population import population_faults, unreadable
@@ -66,18 +66,7 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             yield from _quasi_identifier(frame, name, spec, policy)
     for name, role in policy.sensitive.items():
         if name in frame.columns:
-            where = f"sensitive.{name}"
-            try:
-                column = plain(frame[name])
-            except TableError as error:
-                yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
-                continue
-            if role.missing == "error" and column.null_count():
-                yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
-            for fault in _near_unique(column, where):
-                yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
-            if role.hierarchy is not None and column.null_count() < len(column):
-                yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
+            yield from _sensitive(frame[name], role)
     yield from _secret(policy)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
@@ -85,6 +74,21 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield from ask_faults(frame, model, policy, f"models[{number}]")
             else:
                 yield from _model(frame, model, policy, f"models[{number}]")
+
+
+def _sensitive(values: pl.Series, role: Sensitive) -> Iterator[Fault]:
+    where = f"sensitive.{values.name}"
+    try:
+        column = plain(values)
+    except TableError as error:
+        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        return
+    if role.missing == "error" and column.null_count():
+        yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+    for fault in _near_unique(column, where):
+        yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
+    if role.hierarchy is not None and column.null_count() < len(column):
+        yield from _hierarchy(domain_of(column), values.name, role.hierarchy, (), where)
 
 
 def _secret(policy: Policy) -> Iterator[Fault]:
