@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Decision:
     recoding: Recoding
     publication: Publication
 
-    @property
+    @cached_property
     def attained(self) -> dict[str, Any]:
         """What each model attains, as the search counts it."""
         classes = self.publication.classes
@@ -112,10 +113,10 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     if not frame.height:
         raise Infeasible("the table has no records")
     encoded = encode(frame, policy)
-    problem = encoded.problem(policy, progress)
+    problem = policy.algorithm.posed(encoded.problem(policy, progress))
     if not policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
         encoded = _without_hopeless(encoded, problem)
-        problem = encoded.problem(policy, progress)
+        problem = policy.algorithm.posed(encoded.problem(policy, progress))
     recoding = policy.algorithm.search(problem).extended(encoded.frequencies)
     publication = publish(
         recoding,
@@ -130,7 +131,13 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> 
     allowed = policy.may_suppress(encoded.frequencies.records)
     if publication.suppressed > allowed:
         raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
-    return Decision(policy, encoded, recoding, publication)
+    decision = Decision(policy, encoded, recoding, publication)
+    for (title, attained), model in zip(decision.attained.items(), policy.models, strict=True):
+        if model.by_class is not model and not model.meets(
+            attained
+        ):  # the search could not know what becomes of the starred
+            raise Infeasible(f"{title} asks for {model.asked}, what can be published attains {attained}")
+    return decision
 
 
 def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
@@ -151,7 +158,7 @@ def blocking_boundaries(frame: pl.DataFrame, policy: Policy) -> dict[str, dict[s
     encoded = encode(frame, policy)
     if encoded.barred > policy.may_suppress(encoded.frequencies.records):
         return {}  # too many are suppressed before any boundary counts
-    return held_back(encoded.problem(policy), as_they_are=policy.algorithm.needs_hierarchies)
+    return held_back(policy.algorithm.posed(encoded.problem(policy)), as_they_are=policy.algorithm.needs_hierarchies)
 
 
 def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:
@@ -160,4 +167,6 @@ def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:
         return [None for _ in policy.models]
     encoded = encode(frame, policy)
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
+    people = encoded.population
+    whole = replace(whole, matches=None if people is None else lambda: np.array([people.size], np.int64))
     return [model.measure(whole, encoded.background) for model in policy.models]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.group import group
+from shoal.populations import Population, Survey
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -161,6 +162,14 @@ class Background:
     """The columns that models look at, by name."""
     quasi_identifiers: tuple[str, ...] = ()
     """The names of what classes show, in order."""
+    starred: bool = False
+    """Whether suppressed records are a class that shows ``*``, which no condition on single classes can bar."""
+    population: Population | None = None
+    """Those whom the records were drawn from, where the policy names their table."""
+    everyone: int | None = None
+    """How many persons the population has, where its table or a survey's weights tell it."""
+    survey: Survey | None = None
+    """How many persons each record stands for, where the policy names the column that tells it."""
     _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def known(self, names: Sequence[str]) -> tuple[Known, ...]:
@@ -225,6 +234,8 @@ class Classes:
     Within a table equal numbers are equal labels."""
     kept: Bools | None = None
     """The classes that other models leave, for a model that looks across classes; ``None``: all."""
+    matches: Callable[[], Ints] | None = field(default=None, repr=False)
+    """Gives the persons of the population that match what each class shows, where there is a population."""
     _histograms: dict[tuple[int, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -252,6 +263,22 @@ class Classes:
             return self.records
         subjects = self._per_piece(self.frequencies.subjects).astype(np.int64)
         return self._distinct_pairs(subjects)[0]
+
+    def persons(self, background: Background) -> Ints:
+        """Return how many persons of the population each class stands for: those who match it, or whom it weighs.
+
+        A survey's weights are added up and rounded down to whole persons.
+        """
+        if self.matches is not None:
+            return self.matches()
+        survey = background.survey
+        if survey is None:
+            raise ValueError("neither a population nor a survey's weights are known")
+        codes = self._per_piece(self.frequencies.sensitive[:, survey.place]).astype(np.int64)
+        inside = self.members >= 0
+        total = np.zeros(self.count, np.int64)
+        np.add.at(total, self.members[inside], survey.amounts[codes[inside]] * self.weights[inside])
+        return total // survey.unit
 
     def distinct(self, column: int) -> Ints:
         """Return how many distinct values of a sensitive column each class holds.

@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.decision import Decision
 from shoal.policy import Policy
+from shoal.tables.columns import population_frame
 from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
 from shoal.weighing import weigh
@@ -28,11 +29,19 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
         "policy_hash": policy.hash,
         "data_fingerprint": fingerprint(source.frame, policy.hash),
         "records": source.frame.height,
+        **_population(policy),
         "seed": "secret" if policy.has_secret_seed else policy.seed,
         **weighed,
         "recoding": decision.recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
     }
+
+
+def _population(policy: Policy) -> dict[str, Any]:
+    if policy.population is None:
+        return {}
+    people = population_frame(policy.population)
+    return {"population": {"records": people.height, "fingerprint": fingerprint(people, policy.hash)}}
 
 
 @cache

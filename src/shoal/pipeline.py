@@ -81,9 +81,14 @@ def anonymize(
     applied = apply(source.frame, policy, decision.encoded, decision.publication)
     published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)
-    checked = audit(published, policy, original=source, subjects=applied.subjects, asks=applied.asks).claiming(
-        decision.bound
-    )
+    checked = audit(
+        published,
+        policy,
+        original=source,
+        subjects=applied.subjects,
+        asks=applied.asks,
+        weights=applied.weights,
+    ).claiming(decision.bound)
     untrue = truth_faults(applied.pairs, source.frame, policy)
     faults = [*checked.failures(), *untrue, *disagreements(checked, decision.attained)]
     if faults:
@@ -100,5 +105,6 @@ def anonymize(
         applied.frame,
         applied.subjects,
         applied.asks,
+        applied.weights,
         decision.loss,
     )

@@ -51,6 +51,12 @@ class Policy(Frozen):
     """What happens to columns that no role names; without it such a column is an error."""
     subject: str | None = None
     """The column that says which person a record is about: every count is then a count of persons."""
+    population: Annotated[str, Field(min_length=1)] | None = None
+    """The file of the population that the table was drawn from, one record for each person, with the
+    quasi-identifiers; for models that ask who of them matches a class."""
+    survey_weight: str | None = None
+    """The column that says how many persons of the population a record stands for. Models that look at the
+    population count persons by it; k, l and all others count records. Its role says whether it is published."""
     models: Annotated[tuple[Annotated[PrivacyModel, OneOf("models")], ...], Field(min_length=1)]
     """The promises; all of them hold."""
     presets: tuple[str, ...] = ()
@@ -153,6 +159,26 @@ class Policy(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _populations_are_named(self) -> Policy:
+        if self.survey_weight is not None and self.subject is not None:
+            raise PolicyError(
+                "weights are those of records: they cannot be added up where persons are counted",
+                where="survey_weight",
+                got=f"subject: {self.subject}",
+                hint="leave one of them out",
+            )
+        table, known = self.population is not None, self.population is not None or self.survey_weight is not None
+        for number, model in enumerate(self.models):
+            if ("everyone" in model.needs and not table) or ("population" in model.needs and not known):
+                other = "" if "everyone" in model.needs else ", or survey_weight: (a column)"
+                raise PolicyError(
+                    f"{model.key()} needs to know the population",
+                    where=f"models[{number}]",
+                    hint=f"say population: (a file with a record for each person){other}",
+                )
+        return self
+
+    @model_validator(mode="after")
     def _scenarios_are_known(self) -> Policy:
         for number, model in enumerate(self.models):
             for names_known in model.scenarios(tuple(self.quasi_identifiers)):
@@ -207,7 +233,7 @@ class Policy(Frozen):
     @property
     def k(self) -> int:
         """The k that is asked of every class; 1 where none is."""
-        return max((int(getattr(model, "k", 1)) for model in self.models if model.classwise), default=1)
+        return max((model.class_size for model in self.models), default=1)
 
     def may_suppress(self, records: int) -> int:
         """Return how many of so many records may be suppressed, exactly: 29 of 100 for a share of 0.29."""
@@ -236,8 +262,13 @@ class Policy(Frozen):
 
     def effective(self) -> dict[str, Any]:
         """Return the policy as plain data with its defaults: what a person signs; a secret seed is left out."""
-        whole = self.model_dump(mode="json") | ({"seed": None} if self.has_secret_seed else {})
+        whole = self._signed() | ({"seed": None} if self.has_secret_seed else {})
         return {key: value for key, value in whole.items() if value is not None}
+
+    def _signed(self) -> dict[str, Any]:
+        """All that the policy says; of the population's file its name, not the folder that it is in here."""
+        named = {} if self.population is None else {"population": Path(self.population).name}
+        return self.model_dump(mode="json") | named
 
     @property
     def has_secret_seed(self) -> bool:
@@ -255,8 +286,7 @@ class Policy(Frozen):
     @property
     def hash(self) -> str:
         """SHA-256 of all that the policy says, defaults included."""
-        whole = self.model_dump(mode="json")
-        return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._signed(), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @classmethod
     def from_yaml(cls, text: str, *, folder: Path | None = None, source: str = "policy") -> Policy:
@@ -341,6 +371,8 @@ def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
     roles = [role for role in ("quasi_identifiers", "sensitive") if isinstance(data.get(role), dict)]
     if folder is None:
         return data
+    if isinstance(data.get("population"), str):
+        data = {**data, "population": str(folder / data["population"])}
     return {**data, **{role: {name: _absolute(spec, folder) for name, spec in data[role].items()} for role in roles}}
 
 

@@ -47,6 +47,8 @@ class Release:
     """The person of each published record, for the owner's audits; never written."""
     asks: pl.DataFrame | None = field(default=None, repr=False)
     """What the person of each published record asks for, for the owner's audits; never written."""
+    weights: pl.Series | None = field(default=None, repr=False)
+    """The weight of each published record where those of a survey count, for the owner's audits; never written."""
     claimed_loss: float = field(default=float("nan"), repr=False)
     """The loss that the search claims."""
 
@@ -128,6 +130,17 @@ class Release:
         write_bytes(workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
         return [release.name, "audit.json", "report.html", "manifest.json"]
 
+    def audit_again(self, table: object) -> Audit:
+        """Audit a table as this release, with what only the owner knows of each published record."""
+        return audit(
+            table,
+            self.policy,
+            original=self.source.frame,
+            subjects=self.subjects,
+            asks=self.asks,
+            weights=self.weights,
+        )
+
     def _read_back(self, path: Path, kind: str) -> Audit:
         """Audit the bytes on the disk; whatever differs from what the search claimed is a failure."""
         data = path.read_bytes()
@@ -135,7 +148,7 @@ class Release:
         written = read_file(
             path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
         )
-        checked = audit(written, self.policy, original=self.source.frame, subjects=self.subjects, asks=self.asks)
+        checked = self.audit_again(written)
         checked = checked.claiming(self.audit.claimed_bound)
         faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
         if list(written.columns) != list(self.frame.columns):

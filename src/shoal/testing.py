@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.base import Algorithm
-from shoal.auditing import audit
 from shoal.catalog import Entry, class_name, find
 from shoal.decision import decide
 from shoal.domains import STAR, Domain
@@ -22,6 +21,7 @@ from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import Census, PrivacyModel, Tally
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
+from shoal.populations import Population
 from shoal.tables import open_table
 from shoal.utility.base import Metric, Outcome
 
@@ -66,14 +66,16 @@ def check_model(
 
     ``values[c][v]`` is how many records of class ``c`` have the sensitive value ``v``, and ``wild[c]`` how many a
     missing one that may be any. ``rest[v]`` are records of the table that are in no class. Values are in order, and
-    two neighbours each share a label.
+    two neighbours each share a label. Twice as many persons of the population match a class as it has records, and one
+    more for each class before it; as many match none as there are records in no class.
     """
     counts = [[*row, blank] for row, blank in zip(values, wild or [0] * len(values), strict=True)]
     others = [*(rest or [0] * len(values[0])), 0]
-    background = background_of([*counts, others], model.sensitive_columns)
-    classes = classes_of(counts)
+    persons = [2 * sum(row) + number for number, row in enumerate(counts)]
+    background = background_of([*counts, others], model.sensitive_columns, sum(persons) + sum(others))
+    classes = classes_of(counts, persons)
     holds, attained = model.holds(classes, background), model.measure(classes, background)
-    census = census_of(counts, others, model.sensitive_columns)
+    census = census_of(counts, others, model.sensitive_columns, persons)
     # what classes show is not told, so each stands for itself, whatever columns are known
     known = dict.fromkeys(model.scenarios(("a", "b")), census)
     census = replace(census, columns=("a", "b"), known=known)
@@ -83,18 +85,29 @@ def check_model(
     assert model.meets(model.asked), "what is asked must be good enough"
     weaker = model.relaxed(attained)
     assert weaker is None or weaker.holds(classes, background).all(), f"{weaker} must hold"
-    united = classes_of([[sum(column) for column in zip(*counts, strict=True)]])
+    united = classes_of([[sum(column) for column in zip(*counts, strict=True)]], [sum(persons)])
     if model.monotone and holds.all():
         assert model.holds(united, background).all(), "a union of complying classes must comply"
     if model.absorbing and holds.any():
         assert model.holds(united, background).all(), "whatever joins a complying class, it must comply"
-    for number, row in enumerate(counts):
-        alone = model.holds(classes_of([row]), background)[0]
-        assert alone == holds[number], "a class must comply whatever the others are, if it is not known what they show"
+    if model.by_class is model:
+        for number, row in enumerate(counts):
+            alone = model.holds(classes_of([row], persons[number : number + 1]), background)[0]
+            assert alone == holds[number], "a class must comply whatever the others are, if nobody knows what they show"
+        return
+    staying = [number for number in range(len(counts)) if holds[number]]
+    left = classes_of([counts[number] for number in staying], [persons[number] for number in staying])
+    assert model.meets(model.measure(left, background)), "the classes that stay must comply together"
+    single = model.by_class
+    if single is not None and single.holds(classes, background).all():
+        assert holds.all(), f"{single} must be enough"
 
 
-def classes_of(counts: Sequence[Sequence[int]]) -> Classes:
-    """Return classes with so many records of each value; the last count of each is that of wild ones."""
+def classes_of(counts: Sequence[Sequence[int]], persons: Sequence[int] | None = None) -> Classes:
+    """Return classes with so many records of each value; the last count of each is that of wild ones.
+
+    ``persons`` are those of the population who match each class.
+    """
     cells = [
         (number, -1 if value == len(row) - 1 else value, count)
         for number, row in enumerate(counts)
@@ -104,22 +117,31 @@ def classes_of(counts: Sequence[Sequence[int]]) -> Classes:
     members, codes, held = np.array(cells, np.int64).reshape(-1, 3).T
     tuples = np.arange(len(counts), dtype=np.int32)[:, None]
     frequencies = Frequencies(tuples, members, held, codes[:, None].astype(np.int32))
-    return Classes.of(frequencies, members, len(counts))
+    classes = Classes.of(frequencies, members, len(counts))
+    return classes if persons is None else replace(classes, matches=lambda: np.array(persons, np.int64))
 
 
-def background_of(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Background:
+def background_of(counts: Sequence[Sequence[int]], names: Sequence[str], everyone: int = 0) -> Background:
     """Return what is known of a table with these classes: values in order, two neighbours under one label.
 
-    Where they are what persons ask for, the first asks for 1, the next for 2, and so on.
+    Where they are what persons ask for, the first asks for 1, the next for 2, and so on. ``everyone`` is the size of
+    the population.
     """
     size = len(counts[0]) - 1
     levels = np.stack([np.arange(size), np.arange(size) // 2]).astype(np.int32)
     known = Known(0, size, np.arange(size), levels, np.arange(1, size + 1))
-    return Background(classes_of(counts).frequencies, dict.fromkeys(names, known))
+    people = Population(np.zeros((1, 1), np.int32), np.array([everyone], np.int64))
+    whole = classes_of(counts).frequencies
+    return Background(whole, dict.fromkeys(names, known), population=people, everyone=everyone)
 
 
-def census_of(counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple[str, ...]) -> Census:
-    """Return what an audit counts of classes; ``rest`` are the records of the table that are in none."""
+def census_of(
+    counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple[str, ...], persons: Sequence[int] = ()
+) -> Census:
+    """Return what an audit counts of classes; ``rest`` are the records of the table that are in none.
+
+    ``persons`` are those of the population who match each class; as many as there are in ``rest`` match none.
+    """
     cells = [(number, value, n) for number, row in enumerate(counts) for value, n in enumerate(row[:-1]) if n]
     classes, values, held = np.array(cells, np.int64).reshape(-1, 3).T
     totals = [sum(column) for column in zip(*counts, rest, strict=True)]
@@ -138,7 +160,16 @@ def census_of(counts: Sequence[Sequence[int]], rest: Sequence[int], names: tuple
     sizes = np.array([sum(row) for row in counts], np.int64)
     asks = [[value + 1 for value, n in enumerate(row[:-1]) if n or row[-1]] for row in counts]
     most = np.array([max(row, default=1) for row in asks], np.int64)
-    return Census(sizes, dict.fromkeys(names, distinct), {names: tally}, dict.fromkeys(names, most))
+    return Census(
+        sizes,
+        dict.fromkeys(names, distinct),
+        {names: tally},
+        dict.fromkeys(names, most),
+        persons=np.array(persons, np.int64),
+        population=sum(persons) + sum(rest),
+        records=sum(totals),
+        uncovered=sum(rest),
+    )
 
 
 def outcome_of(
@@ -198,9 +229,7 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
     except Infeasible:
         return False
     assert source.frame.equals(before), "the input was changed"
-    assert audit(release.table, policy, original=source.frame, subjects=release.subjects, asks=release.asks).holds, (
-        "the audit must hold"
-    )
+    assert release.audit_again(release.table).holds, "the audit must hold"
     assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
     backwards: Any = anonymize(source.frame.reverse(), policy).table
     assert release.table.equals(backwards), "the order of the records must not matter"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,13 +13,13 @@ import numpy as np
 
 from shoal.algorithms._cores import cores
 from shoal.algorithms._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
-from shoal.algorithms._walk import Shorts, Sums, Test, Walk
+from shoal.algorithms._walk import People, Shorts, Sums, Test, Walk
 from shoal.algorithms.base import Ints, Problem
 from shoal.domains import STAR
 from shoal.errors import PolicyError
 from shoal.frequencies import Classes
 from shoal.kernels.group import group
-from shoal.recodings.base import Proof
+from shoal.recodings.base import Column, Proof
 from shoal.recodings.full_domain import FullDomain
 from shoal.utility.base import Floats, Outcome
 
@@ -210,7 +210,9 @@ class Lattice:
         self.problem.progress("preparing the search (compiled once per machine)", 0, 0)
         frequencies = self.problem.frequencies
         labels = Labels.of(self.problem.columns, frequencies.tuples, frequencies.counts)
-        return Walk(Packing.of(self.problem), labels, np.arange(len(self.problem.columns)))
+        packing = Packing.of(self.problem)
+        people = People.of(packing, labels, self.problem)
+        return Walk(packing, labels, np.arange(len(self.problem.columns)), people)
 
     def _looked(self, nodes: Shorts, sums: Sums, place: Ints) -> Looked:
         problem = self.problem
@@ -289,6 +291,15 @@ class Lattice:
             stars = [np.array([text == STAR for text in c.levels.labels[level]], bool) for c, level in pairs]
             kept = ~np.logical_and.reduce([star[label[rows]] for star, label in zip(stars, labels, strict=True)])
         shown = np.stack([label[rows] for label in labels], axis=1).astype(np.int64)
-        fits = problem.holds(replace(classes, shown=lambda: shown, kept=kept))
+        matches = self._matches(pairs, shown)
+        fits = problem.holds(replace(classes, shown=lambda: shown, kept=kept, matches=matches))
         suppressed = beyond | ~fits[members]
         return FullDomain({column.name: level for column, level in pairs}, suppressed, proof)
+
+    def _matches(self, pairs: list[tuple[Column, int]], shown: Ints) -> Callable[[], Ints] | None:
+        """Count the persons of the population that match classes with these labels."""
+        population = self.problem.background.population
+        if population is None:
+            return None
+        starts = np.array([column.levels.label_offsets[level] for column, level in pairs])
+        return lambda: population.matching(list((starts + shown).T), [column.levels.covers for column, _ in pairs])

@@ -13,6 +13,7 @@ from shoal.algorithms.base import Ints, Problem
 from shoal.domains import STAR
 from shoal.frequencies import Frequencies
 from shoal.kernels.group import group
+from shoal.populations import Population
 from shoal.recodings.base import Column
 
 Keys = npt.NDArray[np.uint64]
@@ -195,6 +196,15 @@ class Packing:
         counts = np.bincount(rows, frequencies.cell_counts, minlength=len(cells)).astype(np.int64)
         return cls(keys, counts, words, shifts, masks, np.uint64(bounded), sensitive, subjects)
 
+    def of_population(self, population: Population) -> Packing:
+        """Pack a population the same way, so that a class has the key of the persons who match it."""
+        keys = np.zeros((len(self.keys), len(population.counts)), np.uint64)
+        for place, codes in enumerate(population.tuples.T):
+            keys[self.words[place]] |= codes.astype(np.uint64) << self.shifts[place]
+        return replace(
+            self, keys=keys, counts=population.counts, mark=np.uint64(0), sensitive=self.sensitive[:1], subjects=None
+        )
+
     def placed(self, order: Ints) -> Packing:
         """Return the same packing with its columns in another order."""
         places = np.append(order, len(order))
@@ -219,6 +229,9 @@ def _kinds(problem: Problem) -> tuple[Ints, Codes, Ints | None]:
     """Return the kind of each cell, and what each kind is."""
     frequencies = problem.frequencies
     looked_at = {problem.background.columns[name].place for model in problem.models for name in model.sensitive_columns}
+    survey = problem.background.survey
+    if survey is not None and any("persons" in model.needs for model in problem.models):
+        looked_at.add(survey.place)
     sensitive = np.where(
         [place in looked_at for place in range(frequencies.sensitive.shape[1])], frequencies.sensitive, 0
     )

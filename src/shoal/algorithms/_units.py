@@ -47,7 +47,8 @@ class Units:
     def of(cls, problem: Problem) -> Units:
         """Cut the frequencies into units."""
         frequencies, least = problem.frequencies, max(problem.least_records, 1)
-        counts_only = frequencies.subjects is None and not any(model.sensitive_columns for model in problem.models)
+        looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
+        counts_only = frequencies.subjects is None and not looks
         if counts_only:
             runs, rest = np.divmod(frequencies.counts, least)
             number = runs + rest

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms._packing import MARK, Bits, Keys, Labels, Packing, unpacked
-from shoal.algorithms.base import Ints
+from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes
+from shoal.populations import Population
+from shoal.recodings.base import Column
 
 Shorts = npt.NDArray[np.int16]
 Bools = npt.NDArray[np.bool_]
@@ -75,33 +77,40 @@ class Walk:
     labels: Labels
     order: Ints
     """The column of each place."""
+    people: People | None = None
+    """The population that the records were drawn from, where models ask who matches a class."""
 
     def placed(self, order: Ints) -> Walk:
         """Return the same walk with the columns in the order in which they are to be raised."""
-        return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order])
+        people = None if self.people is None else self.people.placed(order)
+        return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order], people)
 
     def without(self, places: Sequence[int]) -> Walk:
         """Return the same walk from a table without some columns: they are free in all nodes that follow."""
         keys, counts = self.packing.keys, self.packing.counts
+        people = None if self.people is None else self.people.without(places)
         for place in places:
             fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
             left = _merge(self.packing.bits(place), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
             keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
-        return replace(self, packing=replace(self.packing, keys=keys, counts=counts))
+        return replace(self, packing=replace(self.packing, keys=keys, counts=counts), people=people)
 
     def add_up(self, nodes: Shorts, test: Test, sums: Sums) -> None:
         """Fill the sums of some nodes, given by the levels of their places and sorted."""
         from shoal.kernels.roll import sum_up
 
         packing, labels = self.packing, self.labels
-        for start, stop, keys, counts, cell_ends in self._tables(nodes):
+        for start, stop, keys, counts, cell_ends in self.tables(nodes):
             class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
             frequencies = unpacked(packing, keys, counts, members)
-            labels_of = partial(self._shown, nodes[start:stop], class_keys, ends)
+            labels_of = partial(self.shown, nodes[start:stop], class_keys, ends)
             shown = kept = (class_keys[0] & packing.mark) == 0
             if labels.wild or packing.mark:
                 kept = shown & ~self._silent(nodes[start:stop], class_keys, ends)
             classes = Classes(len(records), members, None, counts, frequencies, records, ends, labels_of, kept)
+            if self.people is not None:
+                unmarked = np.vstack([class_keys[:1] & ~packing.mark, class_keys[1:]])
+                classes = replace(classes, matches=partial(self.people.matching, nodes[start:stop], unmarked, ends))
             fits = test(classes) & kept
             part = sums.at(slice(start, stop))
             part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
@@ -136,11 +145,11 @@ class Walk:
         """Return which classes show ``*`` in every column while others do not: their records look suppressed."""
         labels, sizes = self.labels, np.diff(ends, prepend=0)
         silent = np.repeat(sizes > 1, sizes)
-        for shown in self._shown(nodes, keys, ends).T:
+        for shown in self.shown(nodes, keys, ends).T:
             silent &= labels.stars[shown]
         return silent
 
-    def _shown(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+    def shown(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
         """Return ``[class, column]``: the label that each class shows."""
         packing, labels = self.packing, self.labels
         sizes = np.diff(ends, prepend=0)
@@ -152,7 +161,7 @@ class Walk:
             )
         return result
 
-    def _tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
+    def tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
         """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""
         from shoal.kernels.roll import roll_up
 
@@ -215,6 +224,68 @@ class Walk:
             begin = end
             joined_ends[node] = left
         return np.ascontiguousarray(joined_keys[:, :left]), joined[:left], members.astype(np.int64), joined_ends
+
+
+@dataclass(frozen=True)
+class People:
+    """A population, rolled up beside the table.
+
+    Where a label's text stands for more than the values that have it (the same text on two levels, a missing value
+    that may be any), labels are looked through one by one instead.
+    """
+
+    walk: Walk
+    """The population packed as the table is."""
+    population: Population
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, packing: Packing, labels: Labels, problem: Problem) -> People | None:
+        """Lay a problem's population out, where a model asks for it."""
+        population = problem.background.population
+        if population is None or not any("persons" in model.needs for model in problem.models):
+            return None
+        order = np.arange(len(problem.columns))
+        return cls(Walk(packing.of_population(population), labels, order), population, problem.columns)
+
+    def placed(self, order: Ints) -> People:
+        """Return the same with the columns in another order."""
+        return replace(self, walk=self.walk.placed(order))
+
+    def without(self, places: Sequence[int]) -> People:
+        """Return the same without some columns, which are free."""
+        return replace(self, walk=self.walk.without(places))
+
+    def matching(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        """Return the persons who match each class of some nodes."""
+        if not all(column.levels.told_apart for column in self.columns):
+            return self._by_labels(nodes, keys, ends)
+        found = np.zeros(keys.shape[1], np.int64)
+        for start, stop, theirs, counts, their_ends in self.walk.tables(nodes):
+            first = 0
+            for node in range(start, stop):
+                last = int(their_ends[node - start])
+                begin, end = int(ends[node - 1]) if node else 0, int(ends[node])
+                found[begin:end] = _looked_up(keys[:, begin:end], theirs[:, first:last], counts[first:last])
+                first = last
+        return found
+
+    def _by_labels(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        shown, offsets = self.walk.shown(nodes, keys, ends), self.walk.labels.offsets
+        covers = [np.vstack([c.levels.covers, np.ones((1, c.levels.size), bool)]) for c in self.columns]
+        starts = offsets[np.argsort(self.walk.order), 0]
+        return self.population.matching(list((shown - starts).T), covers)
+
+
+def _looked_up(keys: Keys, theirs: Keys, counts: Ints) -> Ints:
+    """Return the count of each key among others, 0 where it is not there."""
+    both = np.concatenate([theirs, keys], axis=1)
+    order = np.lexsort(both)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.append(0, np.cumsum((np.diff(both[:, order], axis=1) != 0).any(axis=0)))[: len(order)]
+    known = np.zeros(len(order), np.int64)
+    known[numbers[: len(counts)]] = counts
+    return known[numbers[len(counts) :]]
 
 
 def _merge(

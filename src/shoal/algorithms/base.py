@@ -5,21 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.catalog import Entry
-from shoal.errors import Infeasible
+from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Column, Recoding
+from shoal.recodings.covering import matching_locally
 from shoal.utility.base import Metric
 
 Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is (0: not known)."""
+
+
+ACROSS = "use optimal, heuristic, exhaustive, incognito, samarati, datafly or fixed-levels"
+"""The searches that look at whole tables."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -56,7 +62,7 @@ class Problem:
     @property
     def k(self) -> int:
         """The k that is asked of every class, 1 where none is asked."""
-        return max((getattr(model, "k", 1) for model in self.models if model.classwise), default=1)
+        return max((model.class_size for model in self.models), default=1)
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
@@ -70,6 +76,7 @@ class Problem:
         must hold on the classes that are left. Classes that are not ``kept`` from the start satisfy nothing.
         """
         kept = np.ones(classes.count, bool) if classes.kept is None else classes.kept.copy()
+        classes = self._with_matches(classes)
         for model in self.models:
             if model.classwise:
                 kept &= model.holds(classes, self.background)
@@ -80,10 +87,30 @@ class Problem:
                 kept &= model.holds(replace(classes, kept=kept), self.background)
         return kept
 
+    def _with_matches(self, classes: Classes) -> Classes:
+        """Let models know whom of the population each class matches; where nobody says what it shows, locally."""
+        people = self.background.population
+        if people is None or classes.matches is not None:
+            return classes
+        return replace(classes, matches=partial(matching_locally, people, classes, self.columns))
+
+    def by_class(self) -> Problem:
+        """Return the problem with conditions on single classes, from which those on whole tables follow."""
+        single = [model.by_class for model in self.models]
+        if missing := [model.key() for model, one in zip(self.models, single, strict=True) if one is None]:
+            raise PolicyError(f"{missing[0]} needs a search that looks at whole tables", where="algorithm", hint=ACROSS)
+        return replace(self, models=tuple(model for model in single if model is not None))
+
     @property
     def absorbing(self) -> bool:
         """Whether a class that complies still does whatever joins it."""
-        return all(model.absorbing for model in self.models)
+        return all(model.absorbing for model in self.models) and self._widening
+
+    @property
+    def _widening(self) -> bool:
+        """Whether a class that others join matches no fewer persons: so it is where labels nest."""
+        looked_at = self.background.population is not None and any("persons" in model.needs for model in self.models)
+        return not looked_at or all(column.levels.nested for column in self.columns)
 
     @property
     def monotone(self) -> bool:
@@ -93,10 +120,11 @@ class Problem:
         value that two others have then weighs more.
         """
         one_each = self.frequencies.subjects is None
-        return all(model.absorbing or (model.monotone and one_each) for model in self.models)
+        return all(model.absorbing or (model.monotone and one_each) for model in self.models) and self._widening
 
     def attained(self, classes: Classes) -> dict[str, Any]:
         """Return what a table of these classes attains of each model."""
+        classes = self._with_matches(classes)
         measured = (model.measure(classes, self.background) for model in self.models)
         return dict(zip(titles(self.models), measured, strict=True))
 
@@ -120,14 +148,19 @@ class Problem:
     def attainable(self) -> bool:
         """Whether some recoding may keep the models: a quick necessary test on all records together."""
         if self.absorbing:
-            return bool(self.holds(self.together()).all())  # where all together fail, every class fails
+            return bool(self.holds(self._as_stars()).all())  # where all together fail, every class fails
         if self.monotone and not self.max_suppressed:
-            return bool(self.holds(self.together()).all())  # a union of classes that comply would comply
+            return bool(self.holds(self._as_stars()).all())  # a union of classes that comply would comply
         return True
+
+    def _as_stars(self) -> Classes:
+        """All records in one class that shows ``*``: everyone in the population matches it."""
+        people = self.background.population
+        return replace(self.together(), matches=None if people is None else lambda: np.array([people.size], np.int64))
 
     def infeasible(self) -> Infeasible:
         """Say that not even all records together satisfy the models."""
-        everything = self.together()
+        everything = self._with_matches(self.together())
         failing = [
             f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
             for model in self.models
@@ -152,12 +185,18 @@ class Algorithm(Entry):
     family: ClassVar[str] = "algorithms"
     needs_hierarchies: ClassVar[bool] = False
     """Whether columns without a hierarchy can only be published as they are."""
+    looks_across: ClassVar[bool] = False
+    """Whether models are shown all classes of a table at once, so that those which look across classes work."""
     data_independent: ClassVar[bool] = False
     """Whether what a value is published as does not depend on the data."""
 
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""
         return self
+
+    def posed(self, problem: Problem) -> Problem:
+        """Return a problem as this search can solve it: of single classes, where it sees but some of them at a time."""
+        return problem if self.looks_across else problem.by_class()
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:

@@ -60,6 +60,7 @@ class Datafly(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+    looks_across: ClassVar[bool] = True
 
     def search(self, problem: Problem) -> FullDomain:
         """Go through the rounds; suppress what the last one leaves over."""

@@ -40,6 +40,7 @@ class Exhaustive(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+    looks_across: ClassVar[bool] = True
 
     def trial(self) -> Optimal:
         """Optimal finds the same node sooner."""

@@ -39,6 +39,7 @@ class FixedLevels(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+    looks_across: ClassVar[bool] = True
     data_independent: ClassVar[bool] = True
 
     levels: dict[str, Annotated[int, Field(ge=0, strict=True)]] = Field(default_factory=dict)

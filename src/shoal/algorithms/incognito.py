@@ -49,6 +49,7 @@ class Incognito(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+    looks_across: ClassVar[bool] = True
 
     def search(self, problem: Problem) -> FullDomain:
         """Take the minimal node that loses least."""

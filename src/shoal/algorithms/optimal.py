@@ -39,6 +39,7 @@ class Optimal(Algorithm):
     """
 
     needs_hierarchies: ClassVar[bool] = True
+    looks_across: ClassVar[bool] = True
 
     def search(self, problem: Problem) -> FullDomain:
         """Follow every branch that may hold the best node."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from shoal.auditing.populations import matched
 from shoal.auditing.tallies import tallies
 from shoal.domains import STAR
 from shoal.errors import Fault
@@ -29,21 +30,32 @@ class Counted:
 
 
 def count(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
-) -> tuple[Counted, Fault | None]:
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object, weights: object = None
+) -> tuple[Counted, list[Fault]]:
     """Count the classes of a published table, from its texts alone."""
     columns = tuple(policy.quasi_identifiers)
     people, persons, fault = _persons(frame, raw, policy, subjects)
     classes, census = _census(frame, raw, policy, columns, people, persons)
     scenarios = dict.fromkeys(names for model in policy.models for names in model.scenarios(columns))
     known = {names: _census(frame, raw, policy, names, people, persons)[1] for names in scenarios}
+    given, misfit = _owners(frame, weights, "weights")
+    match, uncounted = matched(frame, raw, policy, classes, given)
+    census = replace(
+        census,
+        columns=columns,
+        known=known,
+        persons=match.persons,
+        population=match.population,
+        records=_everyone(frame if raw is None else raw, policy, people),
+        uncovered=match.uncovered,
+    )
     keys = [f"q{place}" for place in range(len(columns))]
     stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
     if classes.height == 1:
         # every record shows the same: none was singled out
         stars = pl.Series(np.zeros(1, bool))
     starred = int(classes["records"].filter(stars).sum())
-    return Counted(classes, replace(census, columns=columns, known=known), stars, starred), fault
+    return Counted(classes, census, stars, starred), [found for found in (fault, misfit, uncounted) if found]
 
 
 def _persons(
@@ -136,10 +148,26 @@ def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, 
             "persons cannot be counted: the subject column is not published",
             hint="give the original table, or the person of each published record (subjects=)",
         )
-    people = subjects if isinstance(subjects, pl.Series) else pl.Series(list(subjects))  # type: ignore[call-overload]
-    if len(people) != frame.height:
-        return None, Fault("subjects do not fit the published table", got=f"{len(people)} for {frame.height} records")
-    return people, None
+    return _owners(frame, subjects, "subjects")
+
+
+def _owners(frame: pl.DataFrame, told: object, what: str) -> tuple[pl.Series | None, Fault | None]:
+    """Return what only the owner knows of each published record."""
+    if told is None:
+        return None, None
+    column = told if isinstance(told, pl.Series) else pl.Series(list(told))  # type: ignore[call-overload]
+    if len(column) != frame.height:
+        return None, Fault(f"{what} do not fit the published table", got=f"{len(column)} for {frame.height} records")
+    return column, None
+
+
+def _everyone(whole: pl.DataFrame, policy: Policy, people: pl.Series | None) -> int:
+    """Return how many persons (or records) the table has as a whole."""
+    if policy.subject is None:
+        return whole.height
+    if policy.subject in whole.columns:
+        return whole[policy.subject].n_unique()
+    return whole.height if people is None else people.n_unique()
 
 
 def _most_records(raw: pl.DataFrame, subject: str) -> int:

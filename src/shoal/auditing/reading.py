@@ -133,11 +133,15 @@ class Reader:
 
     def covers(self, text: str | None, value: str | None) -> bool:
         """Whether a published text may stand for a value; ``None`` is the missing one."""
-        if text == STAR:
-            return True
-        if value is None:
-            return text is None or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
-        return text is not None and self.place.get(value, -1) in self._values(text)
+        values, missing = self.values_of(text)
+        return missing if value is None else self.place.get(value, -1) in values
+
+    def values_of(self, text: str | None) -> tuple[Collection[int], bool]:
+        """Return the values that a published text may stand for, and whether the missing one is among them."""
+        if text is None:
+            return (), True
+        missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
+        return self._values(text), missing
 
     @property
     def informed(self) -> float:

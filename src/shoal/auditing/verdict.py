@@ -165,6 +165,7 @@ def audit(
     original: object = None,
     subjects: object = None,
     asks: Asks | None = None,
+    weights: object = None,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -182,6 +183,8 @@ def audit(
     asks
         Where persons ask for a k of their own: column → what the person of each published record asks for, in order.
         Only the owner has this; without it the most that the original allows is taken, or the audit does not hold.
+    weights
+        Where a survey's weights count and are not published: the weight of each published record, in order.
 
     Examples
     --------
@@ -202,8 +205,8 @@ def audit(
     faults = [*columns_faults(frame, raw, policy), *treatment_faults(frame, policy)]
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(frame, raw, policy, faults)
-    counted, fault = count(frame, raw, policy, subjects)
-    faults += [fault] if fault else []
+    counted, uncounted = count(frame, raw, policy, subjects, weights)
+    faults += uncounted
     told, unknown = asks_told(frame, raw, policy, counted, asks)
     faults += unknown
     census = replace(counted.census, asks=told)

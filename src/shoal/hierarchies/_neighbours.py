@@ -25,7 +25,8 @@ def falling_order(values: npt.NDArray[np.float64], records: Ints, cost: Cost) ->
     """
     count = len(values)
     order = np.zeros(max(count - 1, 0), np.int64)
-    centre, weight = values.astype(float).tolist(), records.astype(float).tolist()
+    # a value that no record has, for it is declared or of the population only, weighs as much as one that occurs once
+    centre, weight = values.astype(float).tolist(), np.maximum(records, 1).astype(float).tolist()
     left, right = list(range(-1, count - 1)), list(range(1, count + 1))
     version = [0] * count
     heap = [(cost(centre[i], centre[i + 1], weight[i], weight[i + 1]), i, 0, 0) for i in range(count - 1)]

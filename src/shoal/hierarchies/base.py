@@ -178,6 +178,39 @@ class Levels:
         return result
 
     @cached_property
+    def covers(self) -> npt.NDArray[np.bool_]:
+        """``covers[label, code]``: whether a label may stand for a value; labels of all levels, the lowest first.
+
+        Labels with the same text are one to a reader, and ``*`` stands for any value.
+        """
+        numbers: dict[str | None, int] = {}
+        texts = [text for names in self.labels for text in names]
+        rows = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+        joined = np.zeros((len(numbers), self.size), bool)
+        for offset, codes in zip(self.label_offsets.tolist(), self.codes, strict=True):
+            joined[rows[offset + codes], np.arange(self.size)] = True
+        if STAR in numbers:
+            joined[numbers[STAR]] = True
+        return joined[rows]
+
+    @cached_property
+    def label_offsets(self) -> npt.NDArray[np.int64]:
+        """``label_offsets[level]``: where the labels of a level start when all are put after each other."""
+        return np.cumsum([0, *(len(names) for names in self.labels[:-1])])
+
+    @cached_property
+    def told_apart(self) -> bool:
+        """Whether every label covers just the values that have it at its level, so that counting labels is enough."""
+        return all(
+            bool(
+                (
+                    self.covers[offset + np.arange(len(names))].sum(axis=1) == np.bincount(codes, minlength=len(names))
+                ).all()
+            )
+            for offset, names, codes in zip(self.label_offsets.tolist(), self.labels, self.codes, strict=True)
+        )
+
+    @cached_property
     def lowest(self) -> npt.NDArray[np.int64]:
         """``lowest[level, code]``: the lowest level at which the code has the label that it has at this level."""
         result = np.zeros(self.codes.shape, np.int64)

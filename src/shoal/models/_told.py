@@ -30,6 +30,17 @@ def at_least(value: Fraction) -> float:
     return told
 
 
+def at_most(value: Fraction) -> float:
+    """Return the greatest double that, as it is written, is not above a fraction.
+
+    Examples
+    --------
+    >>> at_most(Fraction(3, 8)), Fraction(repr(at_most(Fraction(1, 3)))) <= Fraction(1, 3)
+    (0.375, True)
+    """
+    return -at_least(-value) or 0.0  # not minus zero
+
+
 def short(value: Decimal, *, up: bool) -> float:
     """Return a number with twelve digits, rounded up or down.
 

@@ -16,10 +16,13 @@ from shoal.frequencies import Background, Classes
 
 Ints = npt.NDArray[np.int64]
 Holds = npt.NDArray[np.bool_]
-Need = Literal["counts", "distinct", "values", "table", "order", "hierarchy", "asks"]
+Need = Literal[
+    "counts", "distinct", "values", "table", "order", "hierarchy", "asks", "persons", "everyone", "population"
+]
 """What a model looks at: the sizes of classes; how many sensitive values each has; how often each value occurs in
 each; how often it does in the whole table; the order of the values; a hierarchy over them; what each person asks
-for."""
+for; how many persons of the population each class stands for; who they all are, so that weights of a survey are not
+enough; how many they are."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,14 @@ class Census:
         The columns that a model looks at together → how often their values occur.
     asks
         Column of what each person asks for → the most that is asked in each class, where the owner tells it.
+    persons
+        How many persons of the population could be in each class, as far as what it shows tells.
+    population
+        How many persons the population has, where its table or a survey's weights tell it.
+    records
+        How many persons (or records) the original has, the published table where that is not given.
+    uncovered
+        How many of the population match no published class.
     columns, known
         The quasi-identifiers, and some of them → the table counted as if only these were in it.
     """
@@ -90,6 +101,10 @@ class Census:
     asks: Mapping[str, Ints] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     known: Mapping[tuple[str, ...], Census] = field(default_factory=dict)
+    persons: Ints | None = None
+    population: int | None = None
+    records: int = 0
+    uncovered: int = 0
 
 
 class PrivacyModel(Entry):
@@ -139,6 +154,19 @@ class PrivacyModel(Entry):
     def least_of(self, background: Background) -> int:
         """Return the same for a table that is known: it may be more."""
         return self.least_records
+
+    @property
+    def class_size(self) -> int:
+        """The number of records of each class that is asked for outright, 1 where none is: the k of the table."""
+        return int(getattr(self, "k", 1)) if self.classwise else 1
+
+    @property
+    def by_class(self) -> PrivacyModel | None:
+        """A condition on single classes from which this one follows, ``None`` where there is none.
+
+        Searches that see some classes of a table at a time keep that one instead.
+        """
+        return self if self.classwise else None
 
     @property
     def least_values(self) -> int:

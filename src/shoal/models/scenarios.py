@@ -91,6 +91,11 @@ class Scenarios(PrivacyModel):
         return self.confidence is None
 
     @property
+    def by_class(self) -> Scenarios:
+        """Where it is not known what classes show, each has to comply by itself."""
+        return self
+
+    @property
     def needs(self) -> tuple[Need, ...]:
         """Sizes, what classes show, and the sensitive values where a share is asked."""
         return ("counts",) if self.on is None else ("counts", "values")

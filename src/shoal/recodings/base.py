@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.domains import STAR
 from shoal.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Form = Literal["labels", "ranges", "sets"]
 
@@ -80,12 +83,23 @@ class Shown:
     """The level whose labels are as wide as what each class shows (for boundaries)."""
     stands_for: Ints
     """Records of the original table whose value could be what each class shows."""
+    covers: Callable[[], Bools] = field(repr=False)
+    """Gives ``[text, code]``: whether a text may stand for a value."""
 
     def take(self, classes: npt.NDArray[np.generic]) -> Shown:
         """Return what some classes show, given by their numbers or by a mask."""
-        return Shown(
-            self.texts, self.ids[classes], self.penalties[classes], self.levels[classes], self.stands_for[classes]
+        return replace(
+            self,
+            ids=self.ids[classes],
+            penalties=self.penalties[classes],
+            levels=self.levels[classes],
+            stands_for=self.stands_for[classes],
         )
+
+    @property
+    def stars(self) -> Bools:
+        """Which classes show ``*``."""
+        return np.array([text == STAR for text in self.texts], bool)[self.ids]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,7 @@ import numpy.typing as npt
 from shoal.domains import STAR
 from shoal.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Column, Draft, Ints, Recoding, Round, Shown
-
-Bools = npt.NDArray[np.bool_]
+from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Round, Shown
 
 
 @dataclass(frozen=True)
@@ -99,4 +98,13 @@ def _shown(column: Column, shows: Capped, codes: npt.NDArray[np.integer[Any]]) -
         levels.penalties[at, codes],
         levels.lowest[at, codes],
         levels.records[at, codes],
+        partial(_covers, column, shows),
     )
+
+
+def _covers(column: Column, shows: Capped) -> Bools:
+    """Which values each text covers: those that its label covers, whoever shows it."""
+    codes = np.unique(shows.ids, return_index=True)[1]
+    at = shows.levels[codes]
+    covers: Bools = column.levels.covers[column.levels.label_offsets[at] + column.levels.codes[at, codes]]
+    return covers

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from shoal.domains import STAR
 from shoal.hierarchies.base import Levels
-from shoal.recodings.base import Floats, Form, Ints, Shown
+from shoal.recodings.base import Bools, Column, Floats, Form, Ints, Shown
 
 MISSING = "(missing)"
 """How a missing value is written inside a set of values."""
@@ -43,10 +43,10 @@ def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
     """
     low, high = members.bounds(codes)
     level = _common_level(levels, low, high)
-    offsets = np.cumsum([0, *(len(names) for names in levels.labels)])
-    ids = offsets[level] + levels.codes[level, low]
+    ids = levels.label_offsets[level] + levels.codes[level, low]
     texts = tuple(label for names in levels.labels for label in names)
-    return Shown(texts, ids.astype(np.int64), levels.penalties[level, low], level, levels.records[level, low])
+    penalties, records = levels.penalties[level, low], levels.records[level, low]
+    return Shown(texts, ids.astype(np.int64), penalties, level, records, lambda: levels.covers)
 
 
 def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
@@ -69,7 +69,19 @@ def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     mixed = (high >= len(levels.domain)) & (low < high)
     stands_for = np.where(low == high, levels.records[0][low], reached[high + 1] - reached[low])
     stands_for = np.where(mixed, reached[-1], stands_for)
-    return Shown(texts, ids.astype(np.int64), penalties, _common_level(levels, low, high), stands_for)
+    common = _common_level(levels, low, high)
+    return Shown(texts, ids.astype(np.int64), penalties, common, stands_for, partial(_in_ranges, levels, pairs))
+
+
+def _in_ranges(levels: Levels, pairs: Ints) -> Bools:
+    """Which values each range covers; a single value covers what its label does."""
+    low, high = np.divmod(pairs, levels.size)
+    codes = np.arange(levels.size)
+    inside = (low[:, None] <= codes) & (codes <= high[:, None])
+    inside[(high >= len(levels.domain)) & (low < high)] = True
+    single = low == high
+    inside[single] = levels.covers[low[single]]
+    return inside
 
 
 def _range_text(levels: Levels, low: int, high: int) -> str | None:
@@ -110,7 +122,21 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
         stands_for[number] = levels.records[0, held].sum()
         if texts[numbers[key]] == STAR:
             penalties[number], stands_for[number] = 1.0, levels.records[-1, 0]
-    return Shown(tuple(texts), ids, penalties, _common_level(levels, *members.bounds(codes)), stands_for)
+    common = _common_level(levels, *members.bounds(codes))
+    covers = partial(_in_sets, levels, tuple(texts), [np.frombuffer(key, values.dtype) for key in numbers])
+    return Shown(tuple(texts), ids, penalties, common, stands_for, covers)
+
+
+def _in_sets(levels: Levels, texts: Sequence[str | None], held: Sequence[Ints]) -> Bools:
+    """Which values each set covers; a single value covers what its label does."""
+    inside = np.zeros((len(held), levels.size), bool)
+    for row, (text, codes) in enumerate(zip(texts, held, strict=True)):
+        inside[row, codes] = True
+        if len(codes) == 1:
+            inside[row] = levels.covers[codes[0]]
+        elif text == STAR:
+            inside[row] = True
+    return inside
 
 
 def _set_text(levels: Levels, codes: Ints) -> str | None:
@@ -134,3 +160,9 @@ FORMS: dict[Form, Callable[[Levels, Members, Ints], Shown]] = {
     "ranges": ranges,
     "sets": sets,
 }
+
+
+def narrowest(column: Column, members: Members, codes: Ints) -> Shown:
+    """Show the range or the set of values of each class, whatever the column is published as."""
+    ordered = column.levels.domain.ordered and column.levels.natural
+    return (ranges if ordered else sets)(column.levels, members, codes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Column, Draft, Proof, Recoding, Shown
+from shoal.recodings.base import Bools, Column, Draft, Proof, Recoding, Shown
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class FullDomain(Recoding):
                 column.levels.penalties[level][frequencies.tuples[first, place]],
                 column.levels.lowest[level][frequencies.tuples[first, place]],
                 column.levels.records[level][frequencies.tuples[first, place]],
+                partial(_covers, column, level),
             )
             for place, (column, level) in enumerate(zip(columns, chosen, strict=True))
         )
@@ -62,3 +64,9 @@ class FullDomain(Recoding):
         """Return the levels, and how sure they are the best."""
         proof = {} if self.proof is None else {"proof": self.proof.to_dict()}
         return {"recoding": "full-domain", "levels": dict(self.levels), **proof}
+
+
+def _covers(column: Column, level: int) -> Bools:
+    """Which values the labels of a level cover."""
+    start = int(column.levels.label_offsets[level])
+    return column.levels.covers[start : start + len(column.levels.labels[level])]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.domains import STAR
 from shoal.frequencies import Codes, Frequencies
-from shoal.recodings.base import Column, Draft, Ints, Proof, Recoding, Shown
-from shoal.recodings.forms import FORMS, Members
-
-Bools = npt.NDArray[np.bool_]
+from shoal.recodings.base import Bools, Column, Draft, Ints, Proof, Recoding, Shown
+from shoal.recodings.forms import FORMS, Members, narrowest
 
 
 @dataclass(frozen=True)
@@ -96,18 +94,15 @@ def _say_something(
 
     Such a class would look suppressed though its records are not.
     """
-    silent = np.logical_and.reduce([_is_star(column) for column in shown])
+    silent = np.logical_and.reduce([column.stars for column in shown])
     if not silent.any():
         return shown
     inside = silent[members.classes]
     subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
     instead = [
-        FORMS["ranges" if column.levels.domain.ordered and column.levels.natural else "sets"](
-            column.levels, subset, tuples[inside, place].astype(np.int64)
-        )
-        for place, column in enumerate(columns)
+        narrowest(column, subset, tuples[inside, place].astype(np.int64)) for place, column in enumerate(columns)
     ]
-    costs = np.stack([np.where(_is_star(column), 2.0, column.penalties) for column in instead])
+    costs = np.stack([np.where(column.stars, 2.0, column.penalties) for column in instead])
     best = costs.argmin(axis=0)
     patched = []
     for place, (old, new) in enumerate(zip(shown, instead, strict=True)):
@@ -117,9 +112,10 @@ def _say_something(
         ids[changed] = len(old.texts) + new.ids[taken]
         penalties[changed] = new.penalties[taken]
         stands_for[changed] = new.stands_for[taken]
-        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels, stands_for))
+        covers = partial(_stacked, old.covers, new.covers)
+        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels, stands_for, covers))
     return tuple(patched)
 
 
-def _is_star(shown: Shown) -> Bools:
-    return np.array([text == STAR for text in shown.texts], bool)[shown.ids]
+def _stacked(first: Callable[[], Bools], second: Callable[[], Bools]) -> Bools:
+    return np.vstack([first(), second()])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from shoal.domains import STAR
 from shoal.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
-from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.covering import matching
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,17 @@ def publish(
     draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
     singled_out = bool((draft.members < 0).any())
     merged, starred = _merge(_with_starred_class(draft, frequencies))
-    classes = _classes(merged, frequencies)
+    classes = _classes(merged, frequencies, background)
     if starred >= 0 and (singled_out or merged.count > 1):
-        only = replace(classes, count=1, members=np.where(merged.members == starred, 0, -1).astype(np.int64))
+        members = np.where(merged.members == starred, 0, -1).astype(np.int64)
+        only = replace(classes, count=1, members=members, shown=None, matches=_everyone(background))
         nothing_left = bool((draft.members < 0).all())  # a table of stars is no release
         fits = all(
             bool(model.holds(only, background)[0] if model.classwise else model.holds(classes, background).all())
             for model in models
         )
         if not star or nothing_left or not fits:
-            return _without(merged, starred, frequencies)
+            return _without(merged, starred, frequencies, background)
     return Publication(classes, merged.columns, starred, 0)
 
 
@@ -96,10 +99,22 @@ def _with_starred_class(draft: Draft, frequencies: Frequencies) -> Draft:
             np.append(shown.penalties, 1.0),
             np.append(shown.levels, 0),
             np.append(shown.stands_for, frequencies.records),
+            partial(_and_all, shown.covers),
         )
         for shown in draft.columns
     )
     return replace(draft, members=members, count=draft.count + 1, columns=columns)
+
+
+def _and_all(covers: Callable[[], Bools]) -> Bools:
+    """Add a text that covers every value."""
+    known = covers()
+    return np.vstack([known, np.ones((1, known.shape[1]), bool)])
+
+
+def _everyone(background: Background) -> Callable[[], Ints] | None:
+    population = background.population
+    return None if population is None else lambda: np.array([population.size], np.int64)
 
 
 def _merge(draft: Draft) -> tuple[Draft, int]:
@@ -121,24 +136,34 @@ def _by_text(shown: Shown) -> Shown:
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
     penalties = np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties)
-    return Shown(tuple(numbers), ids, penalties, shown.levels, shown.stands_for)
+    return Shown(tuple(numbers), ids, penalties, shown.levels, shown.stands_for, partial(_joined, shown, renumbered))
 
 
-def _without(draft: Draft, starred: int, frequencies: Frequencies) -> Publication:
+def _joined(shown: Shown, renumbered: Ints) -> Bools:
+    """Which values each text covers, where the same text had several numbers."""
+    covers = shown.covers()
+    joined = np.zeros((int(renumbered.max(initial=-1)) + 1, covers.shape[1]), bool)
+    np.logical_or.at(joined, renumbered, covers)
+    return joined
+
+
+def _without(draft: Draft, starred: int, frequencies: Frequencies, background: Background) -> Publication:
     members = draft.members
     dropped = int(draft.weights[members == starred].sum())
     members = np.where(members == starred, -1, members - (members > starred)).astype(np.int64)
     others = np.arange(draft.count) != starred
     columns = tuple(shown.take(others) for shown in draft.columns)
     left = replace(draft, count=draft.count - 1, members=members, columns=columns)
-    return Publication(_classes(left, frequencies), columns, -1, dropped)
+    return Publication(_classes(left, frequencies, background), columns, -1, dropped)
 
 
-def _classes(draft: Draft, frequencies: Frequencies) -> Classes:
+def _classes(draft: Draft, frequencies: Frequencies, background: Background) -> Classes:
     def shown() -> Ints:
         return np.stack([column.ids for column in draft.columns], axis=1)
 
-    return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown)
+    people = background.population
+    matches = None if people is None else partial(matching, people, draft.columns)
+    return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown, matches=matches)
 
 
 def pieces_of(publication: Publication) -> tuple[Ints, Ints, Ints]:

@@ -39,6 +39,8 @@ class Applied:
     """Where persons are counted: the person of each published record."""
     asks: pl.DataFrame
     """What the person of each published record asks for: a column for each model that reads it."""
+    weights: pl.Series | None
+    """Where the weights of a survey count: the weight of each published record."""
     pairs: dict[str, list[tuple[str | None, str | None]]]
     """Quasi-identifier → each value that a record holds with each text that it is published as."""
 
@@ -74,7 +76,8 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     rows = table["row"]
     pairs = {name: _pairs(plain(frame[name]).gather(rows), shown[name]) for name in shown}
     asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
-    return Applied(published, None if policy.subject is None else table["subject"], asks, pairs)
+    weights = plain(frame[policy.survey_weight]).gather(rows) if policy.survey_weight is not None else None
+    return Applied(published, None if policy.subject is None else table["subject"], asks, weights, pairs)
 
 
 def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:

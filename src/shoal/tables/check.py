@@ -7,15 +7,18 @@ from dataclasses import replace
 
 import polars as pl
 
+from shoal.algorithms.base import ACROSS
 from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import PrivacyModel
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.personal_k import PersonalK
 from shoal.models.presets import SAFE_HARBOR
-from shoal.policy import Policy, QuasiIdentifier
+from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.tables.asks import ask_faults
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
+from shoal.tables.population import population_faults, unreadable
 from shoal.tables.safe_harbor import safe_harbor_faults
 from shoal.tables.source import open_table
 from shoal.tables.treatments import faults as treatment_faults
@@ -52,23 +55,18 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     yield from _undeclared(frame, policy)
     yield from _threshold(policy)
     yield from _counts(frame, policy)
+    unread = list(unreadable(policy))
+    if unread:
+        yield from unread
+        policy = policy.replace(population=None, models=[KAnonymity(k=2)])  # look at the rest
+    yield from population_faults(frame, policy)
+    yield from _across(frame, policy)
     for name, spec in policy.quasi_identifiers.items():
         if name in frame.columns:
             yield from _quasi_identifier(frame, name, spec, policy)
     for name, role in policy.sensitive.items():
         if name in frame.columns:
-            where = f"sensitive.{name}"
-            try:
-                column = plain(frame[name])
-            except TableError as error:
-                yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
-                continue
-            if role.missing == "error" and column.null_count():
-                yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
-            for fault in _near_unique(column, where):
-                yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
-            if role.hierarchy is not None and column.null_count() < len(column):
-                yield from _hierarchy(domain_of(column), name, role.hierarchy, (), where)
+            yield from _sensitive(frame[name], role)
     yield from _secret(policy)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
@@ -76,6 +74,21 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield from ask_faults(frame, model, policy, f"models[{number}]")
             else:
                 yield from _model(frame, model, policy, f"models[{number}]")
+
+
+def _sensitive(values: pl.Series, role: Sensitive) -> Iterator[Fault]:
+    where = f"sensitive.{values.name}"
+    try:
+        column = plain(values)
+    except TableError as error:
+        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        return
+    if role.missing == "error" and column.null_count():
+        yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+    for fault in _near_unique(column, where):
+        yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
+    if role.hierarchy is not None and column.null_count() < len(column):
+        yield from _hierarchy(domain_of(column), values.name, role.hierarchy, (), where)
 
 
 def _secret(policy: Policy) -> Iterator[Fault]:
@@ -90,6 +103,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         "quasi_identifiers": list(policy.quasi_identifiers),
         "sensitive": list(policy.sensitive),
         "subject": [policy.subject] if policy.subject is not None else [],
+        "survey_weight": [policy.survey_weight] if policy.survey_weight is not None else [],
         "models": list(policy.asks),
     }
     for role, names in roles.items():
@@ -161,7 +175,7 @@ def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         yield Fault("the table has no records", kind="infeasible")
         return
     for number, model in enumerate(policy.models):
-        k = getattr(model, "k", 0)
+        k = 0 if "persons" in model.needs else getattr(model, "k", 0)
         if k > persons:
             yield Fault(
                 f"more than there are {unit}",
@@ -170,6 +184,22 @@ def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 f"ask for at most {persons}",
                 "infeasible",
             )
+
+
+def _across(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """What models ask of whole tables that the search does not see, or of a population that is too small."""
+    search = policy.algorithm
+    for number, model in enumerate(policy.models):
+        single, where = model.by_class, f"models[{number}]"
+        if single is None and not search.looks_across:
+            what = f"{model.key()} looks at whole tables, and {search.key()} at some classes at a time"
+            yield Fault(what, where, hint=ACROSS)
+        elif single is not None and single is not model and not search.looks_across:
+            what = f"kept as {single.key()} {single.asked}, which is more than {model.key()} asks"
+            yield Fault(what, where, f"{search.key()} looks at some classes at a time", ACROSS, kind="warning")
+        size = getattr(model, "population_size", None)
+        if size is not None and size < frame.height:
+            yield Fault("the population is smaller than the table", f"{where}.population_size", f"{size} persons")
 
 
 def _model(frame: pl.DataFrame, model: PrivacyModel, policy: Policy, where: str) -> Iterator[Fault]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from shoal.domains import Domain, Kind
 from shoal.errors import TableError
 from shoal.hierarchies.ordering import Ordering
 from shoal.policy import Policy, Sensitive
+from shoal.tables.source import open_table
 
 Ints = npt.NDArray[np.int64]
 
@@ -110,6 +112,37 @@ def codes_of(column: pl.Series, domain: Domain) -> Ints:
     return codes
 
 
+@lru_cache(maxsize=4)
+def _read_population(path: str, changed: int) -> pl.DataFrame:
+    return open_table(path).frame
+
+
+def population_frame(path: str) -> pl.DataFrame:
+    """Return the table of a population; a file that did not change is read once."""
+    try:
+        changed = Path(path).stat().st_mtime_ns
+    except OSError as error:
+        raise TableError("cannot read the population", where=path, got=error.strerror or str(error)) from None
+    return _read_population(path, changed)
+
+
+def population_column(path: str, name: str, kind: pl.DataType) -> pl.Series:
+    """Return a column of a population in the plain type that it has in the table.
+
+    What is no value of that type is missing: :func:`shoal.tables.check.check` tells of it before.
+    """
+    frame = population_frame(path)
+    if name not in frame.columns:
+        return pl.Series("values", [], dtype=kind)
+    column = plain(frame[name])
+    if column.dtype == kind:
+        return column
+    if column.dtype.is_numeric() and kind.is_numeric():
+        cast = column.cast(kind, strict=False)
+        return cast.set(cast.cast(column.dtype, strict=False).ne_missing(column), None)
+    return _parsed(column.cast(pl.String), kind)
+
+
 def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
     """Return the values of a sensitive column in their order, or ``None`` where they have none.
 
@@ -124,18 +157,21 @@ def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
 def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
     """Return all that a hierarchy may be built from: values, records of each, the policy's k, profiles.
 
-    The domain that losses are measured against is the observed one, or as the policy declares it.
+    The domain that losses are measured against is the observed one, or as the policy declares it. Values of the
+    population are observed too.
     """
     spec, values = policy.quasi_identifiers[name], plain(frame[name])
     declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
     limits = spec.domain if isinstance(spec.domain, tuple) else None
-    domain = domain_of(values, declared=declared, limits=limits)
+    others = None if policy.population is None else population_column(policy.population, name, values.dtype)
+    known = values if others is None else pl.concat([values.alias("values"), others.drop_nulls().alias("values")])
+    domain = domain_of(known, declared=declared, limits=limits)
     codes = codes_of(values, domain)
     counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
-    others = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
-    profiles = partial(_profiles, frame, codes, len(domain), others) if others else None
-    known, missing = counts[: len(domain)], int(counts[len(domain)])
-    return replace(domain, counts=known, missing=missing, k=max(policy.k, 2), profiles=profiles)
+    rest = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
+    profiles = partial(_profiles, frame, codes, len(domain), rest) if rest else None
+    present, missing = counts[: len(domain)], int(counts[len(domain)])
+    return replace(domain, counts=present, missing=missing, k=max(policy.k, 2), profiles=profiles)
 
 
 def _profiles(frame: pl.DataFrame, codes: Ints, count: int, others: list[str]) -> npt.NDArray[np.float64]:

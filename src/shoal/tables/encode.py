@@ -19,9 +19,11 @@ from shoal.kernels.group import group
 from shoal.models.differential_privacy import DifferentialPrivacy
 from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
+from shoal.populations import Population, Survey
 from shoal.recodings.base import Column, Form
 from shoal.tables.asks import asks_of, too_much
 from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
+from shoal.tables.population import encode_population, encode_survey, weighs
 from shoal.tables.sampling import drawn
 
 Ints = npt.NDArray[np.int64]
@@ -47,11 +49,21 @@ class Encoded:
     barred: int
     why: str = ""
     """Why records are barred."""
+    population: Population | None = None
+    survey: Survey | None = None
+    starred: bool = False
+    """Whether no condition on single classes can bar the suppressed records from being published as ``*``."""
 
     @cached_property
     def background(self) -> Background:
         """What models know of the table as a whole."""
-        return Background(self.frequencies, self.known, tuple(column.name for column in self.columns))
+        people, survey = self.population, self.survey
+        everyone = None if people is None else people.size
+        if people is None and survey is not None:
+            codes = self.frequencies.sensitive[:, survey.place]
+            everyone = int(survey.amounts[codes] @ self.frequencies.cell_counts) // survey.unit
+        names = tuple(column.name for column in self.columns)
+        return Background(self.frequencies, self.known, names, self.starred, people, everyone, survey)
 
     @property
     def searchable(self) -> Frequencies:
@@ -130,7 +142,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
             barred |= values.is_null().to_numpy()
         sensitive.append(held)
         known[name] = _known(place, domain, held, role)
-    subjects = None
+    subjects, survey = None, None
     if policy.subject is not None:
         people = plain(frame[policy.subject])
         subjects = codes_of(people, domain_of(people))
@@ -148,7 +160,17 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         if isinstance(model, DifferentialPrivacy):
             barred |= ~drawn(codes, model.share, policy.seed)
             reasons.append("as they are not in the sample")
-    return replace(_counted(tuple(columns), codes, sensitive, known, subjects, barred), why=" or ".join(reasons))
+    if weighs(policy):
+        survey, held = encode_survey(frame, policy, len(sensitive))
+        sensitive.append(held)
+    only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
+    return replace(
+        _counted(tuple(columns), codes, sensitive, known, subjects, barred),
+        why=" or ".join(reasons),
+        population=encode_population(frame, policy, columns),
+        survey=survey,
+        starred=only_stars,
+    )
 
 
 def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:

@@ -1,0 +1,146 @@
+"""matched(): whom of the population each published class could stand for, read from its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import floor
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.auditing.reading import Reader
+from shoal.domains import STAR
+from shoal.errors import Fault, ShoalError
+from shoal.policy import Policy
+from shoal.tables.columns import plain, population_column, population_frame
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Whom of the population the classes could stand for; nothing where nobody asks."""
+
+    persons: Ints | None = None
+    """How many persons match each class."""
+    population: int | None = None
+    uncovered: int = 0
+    """How many match no class but the starred one."""
+
+
+def matched(
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    classes: pl.DataFrame,
+    weights: pl.Series | None,
+) -> tuple[Matched, Fault | None]:
+    """Count the persons who match each class, or whom the weights of its records add up to.
+
+    ``weights`` are the weights of published records where only the owner has them.
+    """
+    if not any("population" in model.needs for model in policy.models):
+        return Matched(), None
+    if policy.population is not None:
+        try:
+            return _in_table(frame if raw is None else raw, raw is None, policy, classes), None
+        except ShoalError as error:
+            return Matched(), error.faults[0]
+    return _weighed(frame, raw, policy, classes, weights)
+
+
+def _weighed(
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    classes: pl.DataFrame,
+    weights: pl.Series | None,
+) -> tuple[Matched, Fault | None]:
+    name = policy.survey_weight
+    own = weights if weights is not None else frame[name] if name in frame.columns else None
+    whole = own if raw is None or name not in raw.columns else raw[name]
+    if own is None or whole is None:
+        hint = "publish them, or give those of the published records (weights=)"
+        return Matched(), Fault("persons cannot be counted: the weights of the survey are not published", hint=hint)
+    keys = classes.columns[: len(policy.quasi_identifiers)]
+    place = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
+    shown = [plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
+    totals = [Decimal(0)] * len(classes)
+    for row, weight in zip(zip(*shown, strict=True), _decimals(own), strict=True):
+        totals[place[row]] += weight
+    return Matched(np.array([floor(total) for total in totals], np.int64), floor(sum(_decimals(whole)))), None
+
+
+def _decimals(column: pl.Series) -> list[Decimal]:
+    """Weights as they are written, to a millionth, rounded down."""
+    texts = plain(column).cast(pl.String).to_list()
+    return [floor(Decimal(text) * 10**6) / Decimal(10**6) if text is not None else Decimal(0) for text in texts]
+
+
+def _in_table(source: pl.DataFrame, published: bool, policy: Policy, classes: pl.DataFrame) -> Matched:
+    assert policy.population is not None
+    people = population_frame(policy.population)
+    source = people if published else source  # texts are read against values, not against other texts
+    keys = classes.columns[: len(policy.quasi_identifiers)]
+    values, columns, known = [], [], np.ones(people.height, bool)
+    for name in policy.quasi_identifiers:
+        reader = Reader(source, name, policy)
+        held = population_column(policy.population, name, plain(source[name]).dtype)
+        if not reader.blank:
+            known &= held.is_not_null().to_numpy()
+        columns.append(reader)
+        values.append(held.cast(pl.String))
+    table = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(values)]).filter(pl.Series(known))
+    counted = table.group_by(table.columns, maintain_order=True).agg(pl.len().alias("persons"))
+    covers = [
+        _covers(reader, classes[key], counted[str(n)])
+        for n, (reader, key) in enumerate(zip(columns, keys, strict=True))
+    ]
+    persons = counted["persons"].cast(pl.Int64).to_numpy()
+    starred = np.logical_and.reduce([(classes[key] == STAR).fill_null(False).to_numpy() for key in keys])
+    found, reached = np.zeros(len(classes), np.int64), np.zeros(len(persons), bool)
+    _descend(
+        covers, np.arange(len(classes)), np.arange(len(persons)), persons, found, reached, starred & (len(classes) > 1)
+    )
+    return Matched(found, int(persons.sum()), int(persons[~reached].sum()))
+
+
+def _covers(reader: Reader, texts: pl.Series, values: pl.Series) -> tuple[Ints, Bools, Ints]:
+    """Return the number of each class's text, ``[text, value]``: whether it covers a value, and each tuple's value."""
+    shown, held = texts.unique(maintain_order=True).to_list(), values.unique(maintain_order=True).to_list()
+    covers = np.zeros((len(shown), len(held)), bool)
+    for row, text in enumerate(shown):
+        inside, missing = reader.values_of(text)
+        places = set(inside)
+        covers[row] = [missing if value is None else reader.place.get(value, -1) in places for value in held]
+    text_of, value_of = {text: row for row, text in enumerate(shown)}, {value: row for row, value in enumerate(held)}
+    return (
+        np.array([text_of[text] for text in texts.to_list()], np.int64),
+        covers,
+        np.array([value_of[value] for value in values.to_list()], np.int64),
+    )
+
+
+def _descend(
+    covers: Sequence[tuple[Ints, Bools, Ints]],
+    classes: Ints,
+    tuples: Ints,
+    persons: Ints,
+    found: Ints,
+    reached: Bools,
+    starred: Bools,
+) -> None:
+    """Sort classes by their text in the first column and keep the tuples that it covers, then by the next."""
+    if not covers:
+        found[classes] = persons[tuples].sum()
+        if not starred[classes].all():
+            reached[tuples] = True
+        return
+    texts, covered, values = covers[0]
+    for text in np.unique(texts[classes]).tolist():
+        inside = tuples[covered[text][values[tuples]]]
+        _descend(covers[1:], classes[texts[classes] == text], inside, persons, found, reached, starred)
