@@ -17,9 +17,9 @@ import polars as pl
 
 import shoal
 from benchmarks import data
-from benchmarks.charts import Panel, panels
 from benchmarks.results import Result
 from shoal.policy import Policy
+from shoal.reporting.lines import Panel, panels
 from shoal.utility.statistics import Finding, Floats, Sample, kolmogorov_smirnov, numbers, variance_ratio, welch
 
 NAME = "hussien15"

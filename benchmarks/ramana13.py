@@ -12,10 +12,10 @@ from pathlib import Path
 
 import shoal
 from benchmarks import data
-from benchmarks.charts import Panel, panels
 from benchmarks.results import Result
 from shoal.bounds import LowerBound
 from shoal.decision import decide
+from shoal.reporting.lines import Panel, panels
 
 NAME = "ramana13"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
@@ -175,7 +175,7 @@ The paper: the spanning tree has less information loss (GCP), less discernibilit
 
 {claims}
 
-**Our figures bear the claim out only in part, and with five columns not at all from k = 6 on.** With two or three
+**Our figures bear the claim out only in part, and least with five columns.** With two or three
 columns the tree as printed loses less than Mondrian at nearly every k; with all five it loses more than Mondrian
 at k = {losing}, at k = 6 {ratio} times as much. Its DM and C_avg are never less than those of k-member, whose classes
 are nearest to k. The longest edges are those to records that lie far out: cutting them leaves single records, which

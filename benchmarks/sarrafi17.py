@@ -15,10 +15,10 @@ import polars as pl
 
 import shoal
 from benchmarks import data
-from benchmarks.charts import Panel, panels
 from benchmarks.results import Result
 from shoal.bounds import LowerBound
 from shoal.policy import Policy
+from shoal.reporting.lines import Panel, panels
 
 NAME = "sarrafi17"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"

@@ -138,6 +138,7 @@ def _trial(source: Source, policy: Policy, progress: Progress) -> dict[str, Any]
         "suppressed": audit.suppressed,
         "classes": audit.classes,
         **losses,
+        "bound": audit.claimed_bound,
         "seconds": seconds,
     }
 

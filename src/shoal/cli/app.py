@@ -192,7 +192,7 @@ def compare(
     policy: PolicyFile,
     k: Annotated[str, typer.Option("--k", help="Values of k, for example 2,5,10.")] = "2,5,10",
     algorithms: Annotated[str, typer.Option(help="Algorithms, for example mondrian,exhaustive; all by default.")] = "",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write compare.csv and compare.json there.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write compare.html, .csv and .json there.")] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -200,24 +200,29 @@ def compare(
     encoding: Encoding = None,
     sheet: Sheet = None,
 ) -> None:
-    """Run several algorithms at several k and put what they lose side by side."""
+    """Run several algorithms at several k and put what they lose side by side.
+
+    With --out also draw loss against k, with what no local recoding can go below.
+    """
     from shoal.exploring import compare as compare_all
     from shoal.exploring import write_rows
     from shoal.policy import Policy
+    from shoal.reporting.tradeoff import write as write_tradeoff
     from shoal.tables import open_table
 
     values = _whole_numbers(k)
     chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
     with show.progress(quiet or json) as progress:
         source = open_table(data, **reading(delimiter, quote, encoding, sheet))
-        rows = compare_all(source, Policy.read(policy), values, chosen, progress=progress)
+        asked = Policy.read(policy)
+        rows = compare_all(source, asked, values, chosen, progress=progress)
     if out is not None:
         write_rows(rows, out, "compare")
+        write_tradeoff(rows, out / "compare.html")
     if json:
         show.as_json(rows)
     elif not quiet:
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        show.table(names, [[row.get(name) for name in names] for row in rows])
+        show.comparison(rows, asked.loss.key())
 
 
 def _whole_numbers(text: str) -> list[int]:

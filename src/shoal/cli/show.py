@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,18 @@ def _cell(value: Any) -> str:
         return "-"
     text = f"{value:.4f}" if isinstance(value, float) else str(value)
     return text.replace("[", "\\[")
+
+
+def comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
+    """Print what algorithms lose at several k, then why some found nothing, each reason once."""
+    names = ["algorithm", "k", "attained", "suppressed", "classes", loss, "bound", "seconds"]
+    table(names, [[row.get(name) for name in names] for row in rows])
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.get("infeasible"):
+            reasons.setdefault((row["algorithm"], row["infeasible"]), []).append(str(row["k"]))
+    for (algorithm, reason), asked in reasons.items():
+        print(f"{algorithm}, k = {', '.join(asked)}: {reason}")
 
 
 def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> None:

@@ -1,0 +1,179 @@
+"""panels(): line charts side by side, as SVG. No clock and no fonts: the same figures are the same text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from shoal.reporting.signs import GRID, INK, clean, line, n, svg, text
+
+COLOURS = ("#1b6ca8", "#c1662f", "#2e8b57", "#8e44ad", "#b8860b", "#20b2aa", "#5a6775")
+DASHES = ("", "6 3", "2 3", "8 3 2 3")
+"""With the colours, so that lines are told apart in grey too."""
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 280, 62, 14, 34, 44
+_COLUMNS = 2
+_ALARM = "#a83a32"
+
+Points = Sequence[tuple[float, float]]
+_SHAPES: Sequence[Points] = (
+    [(0, -3), (2.1, -2.1), (3, 0), (2.1, 2.1), (0, 3), (-2.1, 2.1), (-3, 0), (-2.1, -2.1)],
+    [(-2.7, -2.7), (2.7, -2.7), (2.7, 2.7), (-2.7, 2.7)],
+    [(0, -3.6), (3.4, 2.6), (-3.4, 2.6)],
+    [(0, -4), (3.4, 0), (0, 4), (-3.4, 0)],
+)
+"""What points look like: circles, squares, triangles, diamonds."""
+Signs = Mapping[str, int]
+"""The number of each line's sign: its colour, its dashes, the shape of its points."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart: a title, what its axes say, and a line for each name."""
+
+    title: str
+    across: str
+    lines: Mapping[str, Points]
+    logarithmic: bool = False
+    mark: float | None = None
+    """A height at which a dashed line is drawn."""
+    dots: bool = True
+    """Whether points are drawn on the lines; without them the signs of lines are colours and dashes alone."""
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """All that can be drawn: on a logarithmic axis there is no zero."""
+        every = [point for drawn in self.lines.values() for point in drawn]
+        return [(x, y) for x, y in every if y > 0 or not self.logarithmic]
+
+
+def panels(charts: Sequence[Panel], title: str = "") -> str:
+    """Return the charts, two in a row, one legend under them; a name has the same sign in each.
+
+    Examples
+    --------
+    >>> drawn = panels([Panel("loss", "k", {"mondrian": [(2, 0.1), (5, 0.2)], "shoal": [(2, 0.05), (5, 0.1)]})])
+    >>> drawn.count("<polyline"), "mondrian" in drawn  # two lines, two keys
+    (4, True)
+    """
+    names = list(dict.fromkeys(name for chart in charts for name in chart.lines))
+    signs = {name: place for place, name in enumerate(names)}
+    rows, width = math.ceil(len(charts) / _COLUMNS), _WIDTH * min(len(charts), _COLUMNS)
+    across = max(width // 250, 1)
+    parts = []
+    for place, chart in enumerate(charts):
+        x, y = place % _COLUMNS * _WIDTH, place // _COLUMNS * _HEIGHT
+        parts += [f'<g transform="translate({x} {y})">', *_chart(chart, signs), "</g>"]
+    for place, name in enumerate(names):
+        left, down = 24 + place % across * (width - 24) / across, rows * _HEIGHT + 12 + place // across * 18
+        parts += _sign(left, down, place, dots=any(chart.dots for chart in charts))
+        parts.append(text(left + 34, down + 4, name, size=11))
+    height = rows * _HEIGHT + 18 * math.ceil(len(names) / across) + 14
+    title = title or "; ".join(chart.title for chart in charts)
+    return svg(width, height, title, f"Lines: {', '.join(names)}", parts) + "\n"
+
+
+def _sign(x: float, y: float, number: int, *, dots: bool) -> list[str]:
+    return [_stroke([(x, y), (x + 26, y)], number), *([_dot(x + 13, y, number)] if dots else [])]
+
+
+def _stroke(points: Points, number: int) -> str:
+    path = " ".join(f"{n(x)},{n(y)}" for x, y in points)
+    dash = DASHES[number // len(COLOURS) % len(DASHES) or number % len(DASHES)]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<polyline points="{path}" fill="none" stroke="{_colour(number)}" stroke-width="2"{dashed}/>'
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _dot(x: float, y: float, number: int, title: str = "") -> str:
+    """A point of a line."""
+    around = _SHAPES[number % len(_SHAPES)]
+    corners = " ".join(f"{n(x + dx)},{n(y + dy)}" for dx, dy in around)
+    told = f"<title>{escape(clean(title))}</title>" if title else ""
+    return f'<polygon points="{corners}" fill="{_colour(number)}">{told}</polygon>'
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Where points of one chart lie."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+    logarithmic: bool
+
+    def x(self, value: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - self.left) / ((self.right - self.left) or 1)
+
+    def y(self, value: float) -> float:
+        share = (value - self.low) / ((self.high - self.low) or 1)
+        if self.logarithmic:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share
+
+
+def _chart(chart: Panel, signs: Signs) -> list[str]:
+    points = chart.points or [(0.0, 1.0)]
+    heights = [y for _, y in points] + ([] if chart.mark is None else [chart.mark])
+    ticks = _powers(heights) if chart.logarithmic else _even(heights)
+    axes = _Axes(min(x for x, _ in points), max(x for x, _ in points), ticks[0], ticks[-1], chart.logarithmic)
+    parts = [text(_LEFT, 20, chart.title, color=INK, bold=True, size=11)]
+    for tick in ticks:
+        parts.append(line(_LEFT, axes.y(tick), _WIDTH - _RIGHT, axes.y(tick), GRID))
+        parts.append(text(_LEFT - 6, axes.y(tick) + 4, f"{tick:,.10g}", anchor="end", size=11))
+    parts += [
+        text(axes.x(x), _HEIGHT - 28, f"{x:g}", anchor="middle", size=11) for x in _apart([x for x, _ in points], axes)
+    ]
+    parts.append(text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, chart.across, anchor="middle", size=11))
+    if chart.mark is not None:
+        parts.append(line(_LEFT, axes.y(chart.mark), _WIDTH - _RIGHT, axes.y(chart.mark), _ALARM, dash="4 3"))
+    for name, drawn in chart.lines.items():
+        known = [(x, y) for x, y in drawn if y > 0 or not chart.logarithmic]
+        parts.append(_stroke([(axes.x(x), axes.y(y)) for x, y in known], signs[name]))
+        if chart.dots:
+            told = [f"{name}, {chart.across} {x:g}: {y:.4g}" for x, y in known]
+            spots = zip(known, told, strict=True)
+            parts += [_dot(axes.x(x), axes.y(y), signs[name], said) for (x, y), said in spots]
+    return parts
+
+
+def _apart(values: Sequence[float], axes: _Axes) -> list[float]:
+    """Return the values that can be written under an axis without touching each other: the first and what follows."""
+    shown: list[float] = []
+    for value in sorted(set(values)):
+        room = 6.5 * (len(f"{value:g}") + 1)
+        if not shown or axes.x(value) - axes.x(shown[-1]) >= room:
+            shown.append(value)
+    return shown
+
+
+def _powers(heights: Sequence[float]) -> list[float]:
+    low, high = math.floor(math.log10(min(heights))), math.ceil(math.log10(max(heights)))
+    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
+
+
+def _even(heights: Sequence[float]) -> list[float]:
+    highest = max(heights)
+    if highest <= 0:
+        return [0.0, 1.0]
+    power = 10.0 ** math.floor(math.log10(highest / 4))
+    step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= highest / 4 * 0.999)
+    return [step * number for number in range(math.ceil(highest / step * 0.9999) + 1)]
+
+
+def stairs(points: Points) -> list[tuple[float, float]]:
+    """Return the points of a line that stays at each height until the next point, as distributions do.
+
+    Examples
+    --------
+    >>> stairs([(1, 0.2), (3, 1.0)])
+    [(1, 0.2), (3, 0.2), (3, 1.0)]
+    """
+    steps = [corner for (_, low), (x, high) in pairwise(points) for corner in ((x, low), (x, high))]
+    return [*points[:1], *steps]

@@ -1,0 +1,37 @@
+"""The page of a comparison tells every figure, why something is missing, and what no local recoding goes below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import shoal
+from shoal.exploring import compare
+from shoal.reporting.tradeoff import BOUND, draw, least, page, write
+
+
+def rows() -> list[dict[str, object]]:
+    table, policy = shoal.datasets.load("patients")
+    return compare(table, policy, [2, 3, 40], ["mondrian", "shoal"])
+
+
+def test_every_row_is_on_the_page(tmp_path: Path) -> None:
+    found = rows()
+    write(found, tmp_path / "compare.html")
+    text = (tmp_path / "compare.html").read_text(encoding="utf-8")
+    assert text == page(found)
+    assert text.count('<td class="name">') == len(found) == 6
+    assert text.count('class="best"') >= 2
+    assert str(found[-1]["infeasible"])[:30] in text  # k = 40 of a handful of patients
+
+
+def test_the_bound_is_the_most_that_any_search_proves_and_no_search_goes_below() -> None:
+    found = rows()
+    bounds = least([*found, {"k": 2, "bound": 0.0001}])
+    known = [row for row in found if row.get("bound") is not None]
+    assert known
+    assert all(row["bound"] <= bounds[row["k"]] <= row["certainty-penalty"] + 1e-9 for row in known)  # type: ignore
+    assert BOUND in draw(found)
+
+
+def test_without_any_release_the_page_says_so() -> None:
+    assert "No algorithm found a release" in page([{"algorithm": "mondrian", "k": 9, "attained": None}])
