@@ -17,7 +17,7 @@ import pytest
 
 import shoal
 from shoal.auditing import Audit
-from shoal.errors import Fault, WriteError
+from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.reporting import render, report
 
 HOSTILE = "<script>alert('x')</script>"
@@ -378,3 +378,23 @@ def test_a_full_disk_leaves_the_older_report(
 def test_importing_shoal_does_not_import_jinja() -> None:
     code = "import sys, shoal.reporting; sys.exit('jinja2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_external_report_tells_nothing_of_how_values_were_generalized() -> None:
+    table, policy = shoal.datasets.load("patients")
+    release = shoal.anonymize(table, policy.replace(seed=987654321))
+    inside, outside = render(release.audit, release.manifest), render(release.audit, release.manifest, external=True)
+    hidden = [policy.replace(seed=987654321).hash, release.manifest["data_fingerprint"], "987654321"]
+    hidden += ["mask"]  # the hierarchy of the zip code
+    hidden += [policy.algorithm.key(), "in the original table, with", "Sign-off", "Distinct<br>before"]
+    for text in hidden:
+        assert text not in outside, text
+    assert all(text in inside for text in hidden[:3])
+    assert "Holds: the table keeps its policy" in outside
+    assert "k-anonymity" in outside
+
+
+def test_there_is_no_external_report_of_a_table_that_does_not_hold() -> None:
+    table, policy = shoal.datasets.load("patients")
+    with pytest.raises(AuditFailed):
+        render(shoal.audit(table, policy), external=True)

@@ -149,6 +149,10 @@ def audit(
         typer.Option(help="The original table, for losses and the risk before.", show_default=False),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report.", show_default=False)] = None,
+    external: Annotated[
+        bool,
+        typer.Option("--external", help="The report is for those who get the table: nothing that helps an attacker."),
+    ] = False,
     subjects: Annotated[
         Path | None, typer.Option(help="Who each published record is about, as anonymize --subjects wrote it.")
     ] = None,
@@ -176,7 +180,7 @@ def audit(
     if report is not None:
         from shoal.reporting import report as write_report
 
-        write_report(checked, report)
+        write_report(checked, report, external=external)
     if json:
         show.as_json(checked.to_dict())
     elif not quiet:

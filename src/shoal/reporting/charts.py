@@ -15,7 +15,7 @@ from shoal.reporting.words import NOTHING, count, number
 
 _WIDTH = 760
 _TRACK = "#eef1f5"
-_MAIN, _PALE, _ALARM = "#35658f", "#aab6c3", "#a83a32"
+AFTER, BEFORE, _ALARM = "#35658f", "#aab6c3", "#a83a32"
 _WIDEST = 64
 """Few bars stay bars."""
 
@@ -107,7 +107,7 @@ def histogram(sizes: npt.ArrayLike, asked: int | None = None, unit: str = "recor
         is_low = asked is not None and part.high is not None and part.high < asked
         title = f"size {part.label}: {count(part.classes)} classes"
         gap = min(2.0, step * 0.12)
-        drawn.append(_bar(x + gap, floor - tall_bar, step - 2 * gap, tall_bar, _ALARM if is_low else _MAIN, title))
+        drawn.append(_bar(x + gap, floor - tall_bar, step - 2 * gap, tall_bar, _ALARM if is_low else AFTER, title))
         # the open last bin is always named, so its left neighbour gives way
         is_last = place == len(parts) - 1
         if (place % every == 0 and (is_last or len(parts) - 1 - place >= every or every == 1)) or is_last:
@@ -167,7 +167,7 @@ def paired(values: Iterable[tuple[str, float | None, float]], title: str, *, leg
     if legend and has_before:
         drawn, y = [_legend()], 34.0
     for label, before, after in rows:
-        shown = [(_MAIN, after)] if before is None else [(_PALE, before), (_MAIN, after)]
+        shown = [(AFTER, after)] if before is None else [(BEFORE, before), (AFTER, after)]
         middle = y + 9 * len(shown) + 1
         drawn.append(text(200, middle + 3, _short(label), anchor="end", size=13, color=INK, title=label))
         for color, value in shown:
@@ -178,7 +178,7 @@ def paired(values: Iterable[tuple[str, float | None, float]], title: str, *, leg
 
 
 def _legend() -> str:
-    return _bar(212, 6, 12, 12, _PALE) + text(230, 16, "before") + _bar(292, 6, 12, 12, _MAIN) + text(310, 16, "after")
+    return _bar(212, 6, 12, 12, BEFORE) + text(230, 16, "before") + _bar(292, 6, 12, 12, AFTER) + text(310, 16, "after")
 
 
 def _scaled(y: float, value: float, color: str, label: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import WriteError
+from shoal.reporting.outside import outside
 from shoal.reporting.view import view
 from shoal.reporting.words import prose
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _TEMPLATE = "report.html.j2"
 
 
-def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
+def render(audit: Audit, manifest: Mapping[str, Any] | None = None, *, external: bool = False) -> str:
     """Return an audit as one self-contained HTML page.
 
     The page needs no network and no script, and holds no date: the same audit is the same text.
@@ -29,6 +30,9 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
         What was counted.
     manifest
         The release's manifest; fingerprint, versions and seed are shown where it is given.
+    external
+        For those who get the table: without what helps an attacker, which is how values were generalized, what was
+        searched for, and everything that was counted in the original.
 
     Examples
     --------
@@ -37,7 +41,7 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None) -> str:
     >>> "do not publish" in render(shoal.audit(table, policy))  # the raw table
     True
     """
-    return fill(_TEMPLATE, view(audit, manifest))
+    return fill(_TEMPLATE, outside(audit) if external else view(audit, manifest))
 
 
 def fill(template: str, data: Mapping[str, Any]) -> str:
@@ -59,7 +63,11 @@ def fill(template: str, data: Mapping[str, Any]) -> str:
 
 
 def report(
-    audit: Audit, path: str | os.PathLike[str] | None = None, *, manifest: Mapping[str, Any] | None = None
+    audit: Audit,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    manifest: Mapping[str, Any] | None = None,
+    external: bool = False,
 ) -> str:
     """Return an audit as one HTML page, and write it where a path is given.
 
@@ -71,13 +79,15 @@ def report(
         The file to write; it appears whole or not at all.
     manifest
         The release's manifest.
+    external
+        For those who get the table: without what helps an attacker.
 
     Raises
     ------
     shoal.errors.WriteError
         If the file cannot be written; nothing is left behind.
     """
-    page = render(audit, manifest)
+    page = render(audit, manifest, external=external)
     if path is not None:
         write_page(Path(path), page, "report")
     return page

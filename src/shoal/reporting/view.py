@@ -33,6 +33,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
     policy = audit.policy
     unit = "persons" if policy.subject else "records"
     return {
+        "external": False,
         "unit": unit,
         "verdict": _verdict(audit),
         "promises": [_promise(entry, _is_counted(audit)) for entry in audit.models],

@@ -1,0 +1,39 @@
+"""outside(): the same report for those who get the table, without what helps an attacker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.reporting.view import view
+
+if TYPE_CHECKING:
+    from shoal.auditing import Audit
+
+
+def outside(audit: Audit) -> dict[str, Any]:
+    """Return what the external page shows.
+
+    Left out is how values were generalized (hierarchies, boundaries, weights, the search and its seed): whoever knows
+    it can undo some of it, and learns from what was not done. Left out is what was counted in the original, the risk
+    before and distinct values before among it, and the policy, the manifest and their hashes: a hash of little data can
+    be guessed. What remains can be counted in the published table, but for the losses and the number of records.
+
+    Raises
+    ------
+    shoal.errors.AuditFailed
+        If something does not hold: then nobody gets the table.
+    """
+    told, blind = view(audit.require(), None), view(replace(audit, risk_before={}), None)
+    return told | {
+        "external": True,
+        "has_before": False,
+        **{name: blind[name] for name in ("risks", "risk_words", "risk_chart")},
+        "details": [row for row in told["details"] if row[0] not in ("Left out", "Allowed")],
+        "losses": [{**loss, "is_searched": False} for loss in told["losses"]],
+        "bound": None,
+        "columns": [column for column in told["columns"] if column["treatment"] != "not published"],
+        "faults": [],
+        "policy": "",
+        "policy_hash": "",
+    }
