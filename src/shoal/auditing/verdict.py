@@ -15,6 +15,7 @@ import polars as pl
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.census import Counted, count
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
+from shoal.auditing.minorities import minorities
 from shoal.auditing.reading import Meanings, meanings_of
 from shoal.auditing.treatments import treatment_faults
 from shoal.catalog import find, names
@@ -26,6 +27,7 @@ from shoal.tables.check import check
 from shoal.tables.files import format_of
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured, Metric, Outcome
+from shoal.utility.kl_divergence import divergence
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def audit(
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
-        utility, columns, unread = _utility(counted, raw, policy, left_out)
+        utility, columns, unread = _utility(frame, counted, raw, policy, left_out)
         faults += unread
     return Audit(
         policy,
@@ -283,8 +285,12 @@ def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:
     return table.group_by(keys).agg(counts.alias("size"))["size"].cast(pl.Int64).to_numpy()
 
 
+def _diverged(meaning: Meanings, suppressed: int) -> float:
+    return divergence(meaning.original, meaning.implied + suppressed / max(meaning.distinct, 1))
+
+
 def _utility(
-    counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
+    frame: pl.DataFrame, counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
 ) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
     keys = list(policy.quasi_identifiers)
     classes = counted.classes.filter(~counted.is_starred)
@@ -293,7 +299,7 @@ def _utility(
     meanings: list[Meanings] = []
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        meaning, unread = meanings_of(classes[f"q{place}"], raw, name, policy)
+        meaning, unread = meanings_of(classes[f"q{place}"], sizes, raw, name, policy)
         meanings.append(meaning)
         faults += unread
         shown[name] = counted.classes[f"q{place}"].n_unique()
@@ -313,6 +319,10 @@ def _utility(
         np.array([meaning.height for meaning in meanings], np.float64),
         counted.starred,
         policy.k,
+        values=np.array([sizes @ meaning.values for meaning in meanings]),
+        diverged=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
+        texts=np.array([shown[name] for name in keys], np.float64),
+        minorities=minorities(frame, counted, policy),
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):
