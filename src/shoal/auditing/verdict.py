@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.census import Counted, count
+from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
 from shoal.auditing.minorities import minorities
 from shoal.auditing.reading import Meanings, meanings_of
@@ -91,6 +92,8 @@ class Audit:
     faults: tuple[Fault, ...]
     columns: dict[str, dict[str, Any]]
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
+    statistics: dict[str, Any] | None = None
+    """Original against published, where that was asked for (:class:`~shoal.auditing.fidelity.Fidelity`)."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -145,6 +148,7 @@ class Audit:
             "columns": self.columns,
             "faults": [fault.to_dict() for fault in self.faults],
             "policy_hash": self.policy.hash,
+            **({} if self.statistics is None else {"statistics": self.statistics}),
         } | (
             {}
             if self.claimed_bound is None
@@ -168,6 +172,7 @@ def audit(
     subjects: object = None,
     asks: Asks | None = None,
     weights: object = None,
+    statistics: Fidelity | bool = False,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -195,7 +200,9 @@ def audit(
     >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
     1
     """
-    policy = Policy.of(policy)
+    policy, asked = Policy.of(policy), Fidelity() if statistics is True else statistics or None
+    if asked is not None and original is None:
+        raise Misfit("statistics compare the published table with the original", hint="give original=")
     # a file is audited as it is written: its texts, not what they might be read as
     frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
     raw = None if original is None else treated(open_table(original), policy).frame
@@ -243,6 +250,7 @@ def audit(
         {} if raw is None else _risk(_raw_sizes(raw, policy)),
         tuple(faults),
         columns,
+        None if raw is None or asked is None else asked.compare(frame, raw, policy),
     )
 
 
