@@ -192,6 +192,9 @@ def audit(
         Only the owner has this; without it the most that the original allows is taken, or the audit does not hold.
     weights
         Where a survey's weights count and are not published: the weight of each published record, in order.
+    statistics
+        Whether to compare the distributions of both tables, and how (:class:`~shoal.auditing.fidelity.Fidelity`); for
+        the owner, since it needs the original.
 
     Examples
     --------

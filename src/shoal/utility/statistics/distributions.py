@@ -48,13 +48,14 @@ def distance(original: Floats, published: Floats, *, points: int | None = POINTS
     """
     if not len(original) or not len(published):
         raise ValueError("a distribution needs records")
+    pooled = np.concatenate([original, published])
     if original.shape[1] == 1:
-        at = np.concatenate([original[:, 0], published[:, 0]])
+        at, held = np.unique(pooled[:, 0], return_counts=True)
         gaps = _reached(original[:, 0], at) - _reached(published[:, 0], at)
     else:
-        at = _drawn(np.concatenate([original, published]), points, seed)
-        gaps = _dominated(original, at) - _dominated(published, at)
-    return Distance(float(np.abs(gaps).max()), float(np.mean(gaps**2)), len(gaps))
+        at = _drawn(pooled, points, seed)
+        gaps, held = _dominated(original, at) - _dominated(published, at), np.ones(len(at), np.int64)
+    return Distance(float(np.abs(gaps).max()), float(held @ gaps**2 / held.sum()), int(held.sum()))
 
 
 def _reached(values: Floats, at: Floats) -> Floats:

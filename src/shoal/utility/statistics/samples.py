@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.utility.statistics.distributions import distance
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -57,12 +59,9 @@ def kolmogorov_smirnov(original: Floats, published: Floats) -> Finding:
     """
     from scipy.special import kolmogorov
 
-    one, other = np.sort(original), np.sort(published)
-    at = np.concatenate([one, other])
-    shares = [np.searchsorted(values, at, side="right") / len(values) for values in (one, other)]
-    distance = float(np.abs(shares[0] - shares[1]).max())
-    size = len(one) * len(other) / (len(one) + len(other))
-    return Finding(distance, float(kolmogorov(np.sqrt(size) * distance)))
+    apart = distance(original[:, None], published[:, None]).largest
+    size = len(original) * len(published) / (len(original) + len(published))
+    return Finding(apart, float(kolmogorov(np.sqrt(size) * apart)))
 
 
 def welch(original: Sample, published: Sample) -> Finding:
