@@ -206,7 +206,7 @@ def outcome_of(
         np.ones(len(columns)),
         starred,
         k,
-        values=kept @ np.maximum(lost * 10.0, 1.0),
+        values=np.asarray(kept @ np.maximum(lost * 10.0, 1.0), np.float64),
         diverged=np.zeros(len(columns)),
         minorities={"class": 0} if minorities is None else minorities,
     )

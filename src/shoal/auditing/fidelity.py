@@ -26,12 +26,15 @@ from shoal.utility.statistics.queries import workload
 from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_smirnov, variance_ratio, welch
 from shoal.utility.statistics.standing import Standing
 
+LEAST = 5
+"""The fewest original records that are counted together, whatever k is."""
+
 
 class Fidelity(Frozen):
     """Which statistics an audit makes of the original table against the published one.
 
-    They are for the owner, like everything that needs the original. No bin holds fewer than k original records and no
-    value of a record is told; but what the original has and the release has not is what its suppressed records have, so
+    They are for the owner, like everything that needs the original. No bin holds fewer than k (or five) original records
+    and no value of a record is told; but what the original has and the release has not is what its suppressed records have, so
     whoever holds both could learn of those few. Do not publish them with the release.
     """
 
@@ -43,7 +46,7 @@ class Fidelity(Frozen):
     queries: Annotated[int, Field(ge=1, strict=True)] = 200
     """How many random counts are asked."""
     clusters: Annotated[int, Field(ge=2, strict=True)] = 20
-    """How many clusters the pooled records are put in."""
+    """How many clusters the pooled records are put in; one for ten records at most."""
 
     def compare(self, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> dict[str, Any]:
         """Return the statistics as plain data; the published table must have all quasi-identifiers."""
@@ -55,7 +58,7 @@ class Fidelity(Frozen):
         found = columns_of(kept, raw, policy, self.standing)
         columns = [reread.column for reread in found.values()]
         known = [found[name].column for name in policy.quasi_identifiers]
-        result["columns"] = {name: _column(reread, max(policy.k, 2)) for name, reread in found.items()}
+        result["columns"] = {name: _column(reread, max(policy.k, LEAST)) for name, reread in found.items()}
         result |= {"joint": _joint(columns, policy.seed), "clusters": self._clusters(columns, raw, kept, policy)}
         result |= {"correlations": _correlations(columns), "queries": self._queries(known, policy)}
         if self.class_column is not None:
@@ -67,7 +70,7 @@ class Fidelity(Frozen):
         found = clustered(
             (lambda rows: features(columns, rows, published=False), raw.height),
             (lambda rows: features(columns, rows, published=True), kept.height),
-            clusters=self.clusters,
+            clusters=max(min(self.clusters, (raw.height + kept.height) // 10), 2),
             seed=policy.seed,
         )
         return {**asdict(found), "weights": "size"}
@@ -111,6 +114,9 @@ def _starred(frame: pl.DataFrame, policy: Policy) -> pl.Series:
     return stars if not stars.all() else pl.Series(np.zeros(frame.height, bool))
 
 
+_UNITS = {"date": "days since 1970", "datetime": "microseconds since 1970"}
+
+
 def _column(reread: Reread, least: int) -> dict[str, Any]:
     column = reread.column
     told: dict[str, Any] = {"unreadable": reread.unreadable} if reread.unreadable else {}
@@ -119,7 +125,8 @@ def _column(reread: Reread, least: int) -> dict[str, Any]:
         gap = sum(abs(one - other) for one, other in zip(histogram.before, histogram.after, strict=True)) / 2
         return {"kind": "category", **told, "histogram": _bars(histogram, reread), "total_variation": gap}
     before, after = column.known
-    told = {"kind": "date" if reread.domain.kind.startswith("date") else "number", **told}
+    kind = reread.domain.kind
+    told = {"kind": "number", **({"unit": _UNITS[kind]} if kind in _UNITS else {}), **told}
     if len(before) < 2 or len(after) < 2:
         return {**told, "note": "too few numbers to compare"}
     apart, samples = distance(before[:, None], after[:, None]), (Sample.of(before), Sample.of(after))

@@ -69,7 +69,7 @@ def meanings_of(
     covers = Covers.of([reader.cover(text) for text in numbered], reader.size)
     numbers = np.array([numbered[text] for text in texts.to_list()], np.intp)
     original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
-    records = np.bincount(numbers, sizes, minlength=len(numbered))
+    records = np.bincount(numbers, sizes, minlength=len(numbered)).astype(np.float64)
     return Meanings(
         np.array([penalty or 0.0 for penalty in meaning.values()], np.float64)[numbers],
         climbs[numbers],

@@ -80,7 +80,7 @@ def clustered(
 
 
 def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.intp]:
-    return np.argmin((centres**2).sum(axis=1) - 2.0 * (points @ centres.T), axis=1)
+    return np.asarray(np.argmin((centres**2).sum(axis=1) - 2.0 * (points @ centres.T), axis=1))
 
 
 def _centres(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:

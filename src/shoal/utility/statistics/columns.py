@@ -77,14 +77,27 @@ class Column:
         unit[np.arange(self.covers.size), self.groups] = 1.0
         return unit, self.shares.astype(np.float32)
 
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """The mean and the deviation of the original numbers; 1 where they do not vary."""
+        known = self.known[0]
+        return (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
+
+    def varies(self, *, published: bool) -> bool:
+        """Whether a table has more than one value, or group of values, in this column."""
+        if self.numbers is not None:
+            known = self.known[published]
+            return len(known) > 1 and bool(np.ptp(known) > 0)
+        held = self.implied if published else self.counts
+        return int((np.bincount(self.groups, held, minlength=1) > 0).sum()) > 1
+
     def features(self, rows: Ints, *, published: bool) -> Features:
         """Return some records as numbers: one column in units of its deviation, or a part of each group."""
         if self.numbers is None:
             table = self._table[published]
             return table[self.texts[rows] if published else self.values[rows]]
-        known = self.known[0]
-        mean, deviation = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
-        held = (self.numbers[published][rows] - mean) / (deviation or 1.0)
+        mean, deviation = self._scale
+        held = (self.numbers[published][rows] - mean) / deviation
         return np.where(np.isnan(held), 0.0, held).astype(np.float32)[:, None]
 
 

@@ -73,7 +73,8 @@ def _pairs(columns: Sequence[Column], of: Strength) -> Associations:
     for published in (False, True):
         cells: list[list[float | None]] = [[None] * count for _ in range(count)]
         for one in range(count):
-            for other in range(one + 1):
+            cells[one][one] = 1.0 if columns[one].varies(published=published) else None
+            for other in range(one):
                 cells[one][other] = cells[other][one] = of(columns[one], columns[other], published)
         found.append(tuple(map(tuple, cells)))
     return Associations(tuple(column.name for column in columns), found[0], found[1])

@@ -65,7 +65,7 @@ def _round_edges(low: float, high: float, bins: int) -> Floats:
     width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= wide * (1 - 1e-9))
     first, last = int(np.floor(low / width)) + 1, int(np.floor(high / width))
     digits = max(0, -int(np.floor(np.log10(width))))
-    return np.round(np.arange(first, last + 1) * width, digits)
+    return np.asarray(np.round(np.arange(first, last + 1) * width, digits), np.float64)
 
 
 def _kept_edges(held: Ints, least: int) -> Ints:
