@@ -33,9 +33,9 @@ LEAST = 5
 class Fidelity(Frozen):
     """Which statistics an audit makes of the original table against the published one.
 
-    They are for the owner, like everything that needs the original. No bin holds fewer than k (or five) original records
-    and no value of a record is told; but what the original has and the release has not is what its suppressed records have, so
-    whoever holds both could learn of those few. Do not publish them with the release.
+    They are for the owner, like everything that needs the original. No bin holds fewer than k (or five) original
+    records, and no value of a record is told. But what the original has and the release has not is what the suppressed
+    records have: whoever holds both could learn of those few. Do not publish them with the release.
     """
 
     standing: Standing = "midpoint"
