@@ -15,7 +15,7 @@ Rows = Callable[[Ints], Floats]
 """Gives some records as numbers, ``[record, feature]``."""
 
 CLUSTERS, ROUNDS = 20, 25
-_SAMPLE, _BLOCK = 10_000, 1 << 15
+_SAMPLE, _BLOCK, _CANDIDATES = 5_000, 1 << 15, 4
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,9 @@ def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.intp]:
 
 
 def _centres(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
-    """Return the centres that k-means ends at, from centres drawn far from each other (k-means++)."""
-    chosen = [int(rng.integers(len(points)))]
-    gaps = np.full(len(points), np.inf)
-    while len(chosen) < clusters:
-        gaps = np.minimum(gaps, ((points - points[chosen[-1]]) ** 2).sum(axis=1, dtype=np.float64))
-        if not gaps.any():  # fewer different points than clusters
-            break
-        chosen.append(int(rng.choice(len(points), p=gaps / gaps.sum())))
-    centres = points[chosen]
-    for _ in range(ROUNDS if len(chosen) > 1 else 0):
+    """Return the centres that k-means ends at."""
+    centres = _begun(points, clusters, rng)
+    for _ in range(ROUNDS if len(centres) > 1 else 0):
         members = _nearest(points, centres)
         order = np.argsort(members, kind="stable")
         counts = np.bincount(members, minlength=len(centres))
@@ -105,3 +98,23 @@ def _centres(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
             break
         centres = moved
     return centres
+
+
+def _begun(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
+    """Draw centres that are far from each other: of a few candidates each time the one that most points are near to.
+
+    Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. SODA.
+    """
+    chosen = [int(rng.integers(len(points)))]
+    gaps = _gaps(points, chosen[0])
+    while len(chosen) < clusters and gaps.any():  # there may be fewer different points than clusters
+        drawn = rng.choice(len(points), _CANDIDATES, p=gaps / gaps.sum()).tolist()
+        nearer = {place: np.minimum(gaps, _gaps(points, place)) for place in drawn}
+        chosen.append(min(nearer, key=lambda place: float(nearer[place].sum())))
+        gaps = nearer[chosen[-1]]
+    return points[chosen]
+
+
+def _gaps(points: Floats, place: int) -> npt.NDArray[np.float64]:
+    """The squared distance of all points from one of them."""
+    return np.asarray(((points - points[place]) ** 2).sum(axis=1), np.float64)
