@@ -48,6 +48,8 @@ class Entry(Frozen):
     """Base of everything in the catalog: parameters are fields, declared once."""
 
     family: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names that papers and tools give it; it is found by them, and written by its own."""
 
     @classmethod
     def key(cls) -> str:
@@ -88,12 +90,14 @@ def names(family: str) -> tuple[str, ...]:
 
 
 def find(family: str, name: str) -> type[Entry]:
-    """Return the class of an entry.
+    """Return the class of an entry, by its name or one of its aliases.
 
     Examples
     --------
     >>> find("models", "k-anonymity").__name__
     'KAnonymity'
+    >>> find("utility", "GCP").__name__
+    'CertaintyPenalty'
     """
     module = name.replace("-", "_")
     if module.isidentifier() and not module.startswith("_") and module not in _NO_ENTRIES:
@@ -106,9 +110,18 @@ def find(family: str, name: str) -> type[Entry]:
     for point in entry_points(group=f"shoal.{family}"):
         if point.name == name:
             return cast("type[Entry]", point.load())
+    alias = _aliases(family).get(name.lower().replace("_", "-"))
+    if alias is not None:
+        return find(family, alias)
     raise PolicyError(
         Fault(f"no such entry in {family}", where="name", got=repr(name), hint=nearest(name, names(family)))
     )
+
+
+@cache
+def _aliases(family: str) -> dict[str, str]:
+    """Return alias → name, for a whole family; it imports every entry, so only what is no name is looked up here."""
+    return {alias: name for name in names(family) for alias in find(family, name).aliases}
 
 
 def class_name(module: str) -> str:
@@ -141,6 +154,7 @@ def describe(family: str) -> list[dict[str, Any]]:
                 "class": entry.__name__,
                 "summary": entry.summary(),
                 "parameters": parameters,
+                **({"aliases": list(entry.aliases)} if entry.aliases else {}),
                 **entry.notes(),
             }
         )

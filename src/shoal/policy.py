@@ -133,6 +133,13 @@ class Policy(Frozen):
         met = [name for name in self.presets if not presets.find(name).unmet(models)]
         return self.replace(models=models, presets=met)
 
+    @field_validator("loss")
+    @classmethod
+    def _searchable(cls, loss: Metric) -> Metric:
+        if loss.unsearchable:
+            raise PolicyError("cannot be searched by; an audit tells it", got=loss.key(), hint=loss.unsearchable)
+        return loss
+
     @model_validator(mode="after")
     def _one_role_each(self) -> Policy:
         seen: dict[str, str] = {}

@@ -5,7 +5,7 @@ Each raises ``AssertionError`` with a sentence that says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -182,6 +182,7 @@ def outcome_of(
     suppressed: int = 0,
     starred: int = 0,
     k: int = 1,
+    minorities: Mapping[str, int] | None = None,
 ) -> Outcome:
     """Return the outcome of classes of these sizes that lose this much in each column.
 
@@ -205,6 +206,9 @@ def outcome_of(
         np.ones(len(columns)),
         starred,
         k,
+        values=np.asarray(kept @ np.maximum(lost * 10.0, 1.0), np.float64),
+        diverged=np.zeros(len(columns)),
+        minorities={"class": 0} if minorities is None else minorities,
     )
 
 
@@ -213,7 +217,7 @@ def check_metric(metric: Metric, outcome: Outcome) -> None:
     measured = metric.measure(outcome)
     low, high = metric.range
     assert low <= measured.total <= high, f"{measured.total} is not between {low} and {high}"
-    assert set(measured.columns) <= set(outcome.columns), "columns must be those of the outcome"
+    assert set(measured.columns) <= {*outcome.columns, *outcome.minorities}, "columns must be those of the outcome"
 
 
 def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool:

@@ -16,6 +16,7 @@ from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, plain
+from shoal.utility.statistics.covers import Covers
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,12 +41,21 @@ class Meanings:
     """Values of the domain."""
     height: int
     """The number of the hierarchy's top level."""
+    values: Floats
+    """Values of the domain that the text could stand for."""
+    original: Floats
+    """Records of the original with each value; the missing one is the last, where it is a value."""
+    implied: Floats
+    """The same for the classes' records, those of a text spread evenly over the values that it could stand for."""
 
 
-def meanings_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) -> tuple[Meanings, list[Fault]]:
-    """Return what each published text of a column says, and what is wrong with the texts."""
+def meanings_of(
+    texts: pl.Series, sizes: npt.NDArray[np.int64], raw: pl.DataFrame, name: str, policy: Policy
+) -> tuple[Meanings, list[Fault]]:
+    """Return what the text of each class says, classes having these sizes, and what is wrong with the texts."""
     reader = Reader(raw, name, policy)
-    meaning = {text: reader.penalty(text) for text in texts.unique().to_list()}
+    numbered = {text: number for number, text in enumerate(texts.unique(maintain_order=True).to_list())}
+    meaning = {text: reader.penalty(text) for text in numbered}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
     beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
     faults = []
@@ -54,17 +64,22 @@ def meanings_of(texts: pl.Series, raw: pl.DataFrame, name: str, policy: Policy) 
         faults.append(Fault(what, where=name, got=examples(unread)))
     if beyond:
         faults.append(Fault("published above a boundary", where=name, got=examples(beyond)))
-    listed = texts.to_list()
-    readable = {text for text, penalty in meaning.items() if penalty is not None}
-    climbs = {text: reader.climb(text) if text in readable else 1.0 for text in meaning}
-    stands_for = {text: reader.stands_for(text) if text in readable else 1 for text in meaning}
+    readable = np.array([penalty is not None for penalty in meaning.values()], bool)
+    climbs = np.array([reader.climb(text) if penalty is not None else 1.0 for text, penalty in meaning.items()])
+    covers = Covers.of([reader.cover(text) for text in numbered], reader.size)
+    numbers = np.array([numbered[text] for text in texts.to_list()], np.intp)
+    original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
+    records = np.bincount(numbers, sizes, minlength=len(numbered)).astype(np.float64)
     return Meanings(
-        np.array([meaning[text] or 0.0 for text in listed], np.float64),
-        np.array([climbs[text] for text in listed], np.float64),
-        np.array([stands_for[text] for text in listed], np.float64),
+        np.array([penalty or 0.0 for penalty in meaning.values()], np.float64)[numbers],
+        climbs[numbers],
+        np.where(readable, covers.sums(original), 1.0)[numbers],
         reader.informed,
         reader.size,
         reader.height,
+        np.maximum(covers.sizes, 1).astype(np.float64)[numbers],
+        original,
+        covers.spread(records),
     ), faults
 
 
@@ -154,14 +169,14 @@ class Reader:
         """The number of the top level."""
         return len(self.steps) + (not self.steps or self.steps[-1].names != (STAR,))
 
-    def stands_for(self, text: str | None) -> int:
-        """Return how many records of the original hold a value that a readable text could stand for."""
-        if text is None:
-            return self.missing
+    def cover(self, text: str | None) -> Collection[int]:
+        """Return the places of all values that a text could stand for; the missing one's, if it is one, is the last."""
         if text == STAR:
-            return int(self.records.sum()) + (self.missing if self.blank else 0)
-        blank = self.missing if self._holds_missing(text) else 0
-        return int(self.records[list(self._values(text))].sum()) + blank
+            return range(self.size)
+        if text is None:
+            return range(len(self.domain), self.size)
+        values = self._values(text)
+        return {*values, len(self.domain)} if self.blank and self._holds_missing(text) else values
 
     def _holds_missing(self, text: str) -> bool:
         """Whether a text that is no value and no label is a set with the missing value in it."""

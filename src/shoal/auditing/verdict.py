@@ -14,7 +14,9 @@ import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.census import Counted, count
+from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
+from shoal.auditing.minorities import minorities
 from shoal.auditing.reading import Meanings, meanings_of
 from shoal.auditing.treatments import treatment_faults
 from shoal.catalog import find, names
@@ -26,6 +28,7 @@ from shoal.tables.check import check
 from shoal.tables.files import format_of
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured, Metric, Outcome
+from shoal.utility.kl_divergence import divergence
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class Audit:
     faults: tuple[Fault, ...]
     columns: dict[str, dict[str, Any]]
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
+    statistics: dict[str, Any] | None = None
+    """Original against published, where that was asked for (:class:`~shoal.auditing.fidelity.Fidelity`)."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -143,6 +148,7 @@ class Audit:
             "columns": self.columns,
             "faults": [fault.to_dict() for fault in self.faults],
             "policy_hash": self.policy.hash,
+            **({} if self.statistics is None else {"statistics": self.statistics}),
         } | (
             {}
             if self.claimed_bound is None
@@ -166,6 +172,7 @@ def audit(
     subjects: object = None,
     asks: Asks | None = None,
     weights: object = None,
+    statistics: Fidelity | bool = False,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -185,6 +192,9 @@ def audit(
         Only the owner has this; without it the most that the original allows is taken, or the audit does not hold.
     weights
         Where a survey's weights count and are not published: the weight of each published record, in order.
+    statistics
+        Whether to compare the distributions of both tables, and how (:class:`~shoal.auditing.fidelity.Fidelity`); for
+        the owner, since it needs the original.
 
     Examples
     --------
@@ -193,7 +203,9 @@ def audit(
     >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
     1
     """
-    policy = Policy.of(policy)
+    policy, asked = Policy.of(policy), Fidelity() if statistics is True else statistics or None
+    if asked is not None and original is None:
+        raise Misfit("statistics compare the published table with the original", hint="give original=")
     # a file is audited as it is written: its texts, not what they might be read as
     frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
     raw = None if original is None else treated(open_table(original), policy).frame
@@ -225,7 +237,7 @@ def audit(
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
-        utility, columns, unread = _utility(counted, raw, policy, left_out)
+        utility, columns, unread = _utility(frame, counted, raw, policy, left_out)
         faults += unread
     return Audit(
         policy,
@@ -241,6 +253,7 @@ def audit(
         {} if raw is None else _risk(_raw_sizes(raw, policy)),
         tuple(faults),
         columns,
+        None if raw is None or asked is None else asked.compare(frame, raw, policy),
     )
 
 
@@ -283,8 +296,12 @@ def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:
     return table.group_by(keys).agg(counts.alias("size"))["size"].cast(pl.Int64).to_numpy()
 
 
+def _diverged(meaning: Meanings, suppressed: int) -> float:
+    return divergence(meaning.original, meaning.implied + suppressed / max(meaning.distinct, 1))
+
+
 def _utility(
-    counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
+    frame: pl.DataFrame, counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
 ) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
     keys = list(policy.quasi_identifiers)
     classes = counted.classes.filter(~counted.is_starred)
@@ -293,7 +310,7 @@ def _utility(
     meanings: list[Meanings] = []
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        meaning, unread = meanings_of(classes[f"q{place}"], raw, name, policy)
+        meaning, unread = meanings_of(classes[f"q{place}"], sizes, raw, name, policy)
         meanings.append(meaning)
         faults += unread
         shown[name] = counted.classes[f"q{place}"].n_unique()
@@ -313,6 +330,10 @@ def _utility(
         np.array([meaning.height for meaning in meanings], np.float64),
         counted.starred,
         policy.k,
+        values=np.array([sizes @ meaning.values for meaning in meanings]),
+        diverged=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
+        texts=np.array([shown[name] for name in keys], np.float64),
+        minorities=minorities(frame, counted, policy),
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):

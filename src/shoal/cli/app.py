@@ -8,8 +8,22 @@ from typing import Annotated
 import typer
 
 from shoal.cli import show
+from shoal.cli import statistics as about
 from shoal.cli.hierarchy import app as hierarchy_app
-from shoal.cli.options import Data, Delimiter, Encoding, Json, Out, PolicyFile, Quiet, Quote, Sheet, reading
+from shoal.cli.options import (
+    ClassColumn,
+    Data,
+    Delimiter,
+    Encoding,
+    Json,
+    Out,
+    PolicyFile,
+    Quiet,
+    Quote,
+    Sheet,
+    Standing,
+    reading,
+)
 from shoal.cli.policy import app as policy_app
 
 app = typer.Typer(
@@ -156,6 +170,11 @@ def audit(
     subjects: Annotated[
         Path | None, typer.Option(help="Who each published record is about, as anonymize --subjects wrote it.")
     ] = None,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Compare the distributions of both tables; needs --original.")
+    ] = False,
+    standing: Standing = None,
+    class_column: ClassColumn = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -176,7 +195,8 @@ def audit(
     owned = {} if subjects is None else open_table(subjects).frame.to_dict()
     asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
     people = next(iter(owned.values()), None)
-    checked = audit_of(release, promised, original=given, subjects=people, asks=asks)
+    compared = about.asked(statistics, standing, class_column, original=original)
+    checked = audit_of(release, promised, original=given, subjects=people, asks=asks, statistics=compared)
     if report is not None:
         from shoal.reporting import report as write_report
 
@@ -184,7 +204,8 @@ def audit(
     if json:
         show.as_json(checked.to_dict())
     elif not quiet:
-        show.summary(checked, {} if report is None else {"report": report})
+        told = [] if checked.statistics is None else about.lines(checked.statistics)
+        show.summary(checked, {} if report is None else {"report": report}, told)
         for fault in checked.failures():
             print(f"  - {fault}")
     raise typer.Exit(0 if checked.holds else 1)

@@ -16,6 +16,12 @@ Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a CSV, where i
 Quote = Annotated[str | None, typer.Option(help="Quote character of a CSV, where it should not be detected.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV, where it should not be detected.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
+Standing = Annotated[
+    str | None, typer.Option(help="What stands for a published range in --statistics: midpoint, uniform or class.")
+]
+ClassColumn = Annotated[
+    str | None, typer.Option(help="Also learn this column from the release in --statistics; needs scikit-learn.")
+]
 
 
 def reading(delimiter: str | None, quote: str | None, encoding: str | None, sheet: str | None) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class AverageClassSize(Metric):
     3.0
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("aecs",)
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:

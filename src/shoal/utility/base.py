@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -55,6 +56,16 @@ class Outcome:
         The asked k, for metrics that compare with it.
     whole
         The same recoding with nobody suppressed; only known while a search looks at a full-domain recoding.
+    values
+        By column: the values of the domain that what is shown could stand for, summed over the kept records.
+    diverged
+        By column: the bits by which the published distribution differs from the original one.
+    texts
+        By column: the number of different texts that are published.
+    minorities
+        Sensitive column → kept records whose value is not the most frequent one of their class.
+
+    The last four are counted in a published table; a search does not know them.
     """
 
     records: int
@@ -74,6 +85,10 @@ class Outcome:
     k: int = 1
     apart: Floats | None = None
     whole: Outcome | None = None
+    values: Floats | None = None
+    diverged: Floats | None = None
+    texts: Floats | None = None
+    minorities: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kept(self) -> Any:
@@ -118,6 +133,8 @@ class Metric(Entry):
     family: ClassVar[str] = "utility"
     direction: ClassVar[Literal["lower is better", "higher is better"]] = "lower is better"
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    unsearchable: ClassVar[str] = ""
+    """Why no search can minimize it, and what to take instead; empty where one can."""
 
     @abstractmethod
     def totals(self, outcome: Outcome) -> Any:

@@ -34,6 +34,7 @@ class CertaintyPenalty(Metric):
     6.5
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("ncp", "gcp", "normalized-certainty-penalty", "global-certainty-penalty")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def totals(self, outcome: Outcome) -> Any:

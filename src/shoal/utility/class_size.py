@@ -27,6 +27,7 @@ class ClassSize(Metric):
     1.111
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("c-avg", "cavg")
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:

@@ -29,6 +29,7 @@ class Discernibility(Metric):
     19.0
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("dm", "dcp", "discernibility-metric", "discernibility-penalty")
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     suppressed: Literal["counted", "ignored"] = "counted"

@@ -52,6 +52,7 @@ class Granularity(Metric):
     0.5833
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("lm",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     aggregate: Literal["mean", "geometric-mean", "rank", "max", "sum"] = "mean"

@@ -32,6 +32,7 @@ class Precision(Metric):
     0.625
     """
 
+    aliases: ClassVar[tuple[str, ...]] = ("prec",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     suppressed: Literal["counted", "ignored"] = "counted"

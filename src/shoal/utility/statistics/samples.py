@@ -1,84 +1,15 @@
-"""Statistics of a numeric column, original against published: are the distribution, the mean, the variance kept?
-
-Not an entry of the catalog: a loss is one number for a search to minimize, these are tests for people to read.
-
-A published range is no number. What stands for it is chosen, and must be told with the result: its *midpoint*, or
-its records spread *uniformly* over it.
-"""
+"""Two-sample tests, original against published: are the distribution, the mean, the variance kept?"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR
+from shoal.utility.statistics.distributions import distance
 
 Floats = npt.NDArray[np.float64]
-Standing = Literal["midpoint", "uniform"]
-"""What stands for a range: its midpoint, or its records spread evenly over it."""
-
-_NUMBER = r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)"
-_RANGE = re.compile(rf"^\[{_NUMBER}, {_NUMBER}([\])])$")
-_BETWEEN = re.compile(rf"^{_NUMBER} - {_NUMBER}$")
-
-
-def numbers(
-    texts: Iterable[str | None], domain: tuple[float, float], *, standing: Standing = "midpoint"
-) -> tuple[Floats, int]:
-    """Return the number that stands for each published text of a numeric column, and how many texts have none.
-
-    Parameters
-    ----------
-    texts
-        What is published: numbers, ranges ``[20, 29]``, ``[20, 25)`` or ``20 - 30``, ``*``; missing ones are left out.
-    domain
-        The least and the greatest original value: ``*`` stands for all between them.
-    standing
-        What stands for a range.
-
-    Examples
-    --------
-    >>> numbers(["21", "[20, 29]", "[0.5, 1.5)", "30 - 40", "*", "old"], (17, 90))
-    (array([21. , 24.5,  1. , 35. , 53.5]), 1)
-    >>> numbers(["[20, 29]"] * 5, (17, 90), standing="uniform")[0]
-    array([20.5, 22.5, 24.5, 26.5, 28.5])
-    """
-    listed = [text for text in texts if text is not None]
-    ends = {text: _ends(text, domain) for text in set(listed)}
-    known = [text for text in listed if ends[text] is not None]
-    spans = np.array([ends[text] for text in known], np.float64).reshape(-1, 2)
-    place = np.full(len(known), 0.5)
-    if standing == "uniform":
-        place = _places(known)
-    return spans[:, 0] + place * (spans[:, 1] - spans[:, 0]), len(listed) - len(known)
-
-
-def _ends(text: str, domain: tuple[float, float]) -> tuple[float, float] | None:
-    """Return what a text covers; a range of whole numbers covers half a unit more on both sides."""
-    if text == STAR:
-        return domain
-    closed = _RANGE.match(text)
-    if closed and closed[3] == "]" and "." not in text:
-        return float(closed[1]) - 0.5, float(closed[2]) + 0.5
-    found = closed or _BETWEEN.match(text)
-    try:
-        return (float(found[1]), float(found[2])) if found else (float(text), float(text))
-    except ValueError:
-        return None
-
-
-def _places(texts: list[str]) -> Floats:
-    """Return for each text where it stands among its equals, from 0 to 1."""
-    _, kinds, counts = np.unique(np.array(texts, object).astype(str), return_inverse=True, return_counts=True)
-    order = np.argsort(kinds, kind="stable")
-    turn = np.empty(len(texts), np.float64)
-    turn[order] = np.arange(len(texts)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.asarray((turn + 0.5) / counts[kinds])
 
 
 @dataclass(frozen=True)
@@ -128,12 +59,9 @@ def kolmogorov_smirnov(original: Floats, published: Floats) -> Finding:
     """
     from scipy.special import kolmogorov
 
-    one, other = np.sort(original), np.sort(published)
-    at = np.concatenate([one, other])
-    shares = [np.searchsorted(values, at, side="right") / len(values) for values in (one, other)]
-    distance = float(np.abs(shares[0] - shares[1]).max())
-    size = len(one) * len(other) / (len(one) + len(other))
-    return Finding(distance, float(kolmogorov(np.sqrt(size) * distance)))
+    apart = distance(original[:, None], published[:, None]).largest
+    size = len(original) * len(published) / (len(original) + len(published))
+    return Finding(apart, float(kolmogorov(np.sqrt(size) * apart)))
 
 
 def welch(original: Sample, published: Sample) -> Finding:

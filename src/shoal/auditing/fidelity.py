@@ -1,0 +1,190 @@
+"""Fidelity: statistics of the original table against the published one, for those who will use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from shoal.auditing.census import texts_of
+from shoal.auditing.reread import Reread, columns_of
+from shoal.catalog import Frozen
+from shoal.domains import STAR
+from shoal.errors import Misfit, nearest
+from shoal.policy import Policy
+from shoal.utility.statistics.clusters import clustered
+from shoal.utility.statistics.columns import Column, features
+from shoal.utility.statistics.correlations import Associations, associations, measure, rank_correlations
+from shoal.utility.statistics.distributions import distance
+from shoal.utility.statistics.histograms import Histogram, of_categories, of_numbers
+from shoal.utility.statistics.learning import learned
+from shoal.utility.statistics.queries import workload
+from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_smirnov, variance_ratio, welch
+from shoal.utility.statistics.standing import Standing
+
+LEAST = 5
+"""The fewest original records that are counted together, whatever k is."""
+
+
+class Fidelity(Frozen):
+    """Which statistics an audit makes of the original table against the published one.
+
+    They are for the owner, like everything that needs the original. No bin holds fewer than k (or five) original
+    records, and no value of a record is told. But what the original has and the release has not is what the suppressed
+    records have: whoever holds both could learn of those few. Do not publish them with the release.
+    """
+
+    standing: Standing = "midpoint"
+    """What stands for a published range: its midpoint, its records spread evenly over it (``uniform``), or the mean of
+    the original values that it covers (``class``), as readers have it where class statistics are released."""
+    class_column: str | None = None
+    """The column to be learned; it must be published as it is. Needs the extra ``ml``."""
+    queries: Annotated[int, Field(ge=1, strict=True)] = 200
+    """How many random counts are asked."""
+    clusters: Annotated[int, Field(ge=2, strict=True)] = 20
+    """How many clusters the pooled records are put in; one for ten records at most."""
+
+    def compare(self, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> dict[str, Any]:
+        """Return the statistics as plain data; the published table must have all quasi-identifiers."""
+        kept = frame.filter(~_starred(frame, policy))
+        records = {"original": raw.height, "published": frame.height, "compared": kept.height}
+        result: dict[str, Any] = {"for": "the owner", "standing": self.standing, "records": records}
+        if not kept.height or not raw.height:
+            return {**result, "note": "no record shows anything: there is nothing to compare"}
+        found = columns_of(kept, raw, policy, self.standing)
+        columns = [reread.column for reread in found.values()]
+        known = [found[name].column for name in policy.quasi_identifiers]
+        result["columns"] = {name: _column(reread, max(policy.k, LEAST)) for name, reread in found.items()}
+        result |= {"joint": _joint(columns, policy.seed), "clusters": self._clusters(columns, raw, kept, policy)}
+        result |= {"correlations": _correlations(columns), "queries": self._queries(known, policy)}
+        if self.class_column is not None:
+            result["learning"] = self._learning(found, policy)
+        finite: dict[str, Any] = _finite(result)
+        return finite
+
+    def _clusters(self, columns: list[Column], raw: pl.DataFrame, kept: pl.DataFrame, policy: Policy) -> dict[str, Any]:
+        found = clustered(
+            (lambda rows: features(columns, rows, published=False), raw.height),
+            (lambda rows: features(columns, rows, published=True), kept.height),
+            clusters=max(min(self.clusters, (raw.height + kept.height) // 10), 2),
+            seed=policy.seed,
+        )
+        return {**asdict(found), "weights": "size"}
+
+    def _queries(self, columns: list[Column], policy: Policy) -> dict[str, Any] | None:
+        if not any(column.covers.size for column in columns):
+            return None
+        found = workload(columns, queries=self.queries, seed=policy.seed)
+        return {
+            "count": len(found.errors),
+            "median_relative_error": found.median,
+            "quartiles": [found.quantile(0.25), found.quantile(0.75)],
+            "most_columns": found.most_columns,
+            "selected": found.selected,
+            "sanity": found.sanity,
+        }
+
+    def _learning(self, found: dict[str, Reread], policy: Policy) -> dict[str, Any]:
+        name = self.class_column
+        if name not in found or name in policy.quasi_identifiers:
+            others = [other for other in found if other not in policy.quasi_identifiers]
+            what = "the class column must be in both tables, published as it is"
+            raise Misfit(what, where="class_column", got=repr(name), hint=nearest(str(name), others))
+        held = [reread.column for other, reread in found.items() if other != name]
+        result = learned(held, found[name].column, seed=policy.seed)
+        return {
+            "class_column": name,
+            "learner": "logistic regression",
+            "accuracy": {"published": result.published, "original": result.original, "majority": result.majority},
+            "kept": result.kept,
+            "trained": {"published": result.trained[1], "original": result.trained[0]},
+            "tested": result.tested,
+        }
+
+
+def _starred(frame: pl.DataFrame, policy: Policy) -> pl.Series:
+    """Which records show nothing; if all do, the table as a whole was generalized and nobody was singled out."""
+    stars = pl.Series(np.ones(frame.height, bool))
+    for name in policy.quasi_identifiers:
+        stars &= (texts_of(frame[name]) == STAR).fill_null(False)
+    return stars if not stars.all() else pl.Series(np.zeros(frame.height, bool))
+
+
+_UNITS = {"date": "days since 1970", "datetime": "microseconds since 1970"}
+
+
+def _column(reread: Reread, least: int) -> dict[str, Any]:
+    column = reread.column
+    told: dict[str, Any] = {"unreadable": reread.unreadable} if reread.unreadable else {}
+    if column.numbers is None:
+        histogram = of_categories(column.counts, column.implied, least=least)
+        gap = sum(abs(one - other) for one, other in zip(histogram.before, histogram.after, strict=True)) / 2
+        return {"kind": "category", **told, "histogram": _bars(histogram, reread), "total_variation": gap}
+    before, after = column.known
+    kind = reread.domain.kind
+    told = {"kind": "number", **({"unit": _UNITS[kind]} if kind in _UNITS else {}), **told}
+    if len(before) < 2 or len(after) < 2:
+        return {**told, "note": "too few numbers to compare"}
+    apart, samples = distance(before[:, None], after[:, None]), (Sample.of(before), Sample.of(after))
+    histogram = of_numbers(before, after, least=least)
+    return {
+        **told,
+        "distance": {"largest": apart.largest, "mean_square": apart.mean_square},
+        "mean": {"before": samples[0].mean, "after": samples[1].mean},
+        "variance": {"before": samples[0].variance, "after": samples[1].variance},
+        "kolmogorov-smirnov": _finding(kolmogorov_smirnov(before, after)),
+        "welch": _finding(welch(*samples)),
+        "variance-ratio": _finding(variance_ratio(*samples)),
+        "histogram": {"edges": histogram.edges, "before": histogram.before, "after": histogram.after},
+        "distribution": dict(zip(("before", "after"), histogram.reached, strict=True)) | {"edges": histogram.edges},
+    }
+
+
+def _bars(histogram: Histogram, reread: Reread) -> dict[str, Any]:
+    """A value stands alone, by its name; those that share a bin are not named."""
+    labels = [reread.label(bin_[0]) if len(bin_) == 1 else "(others)" for bin_ in histogram.places]
+    return {"values": labels, "before": histogram.before, "after": histogram.after}
+
+
+def _finding(found: Finding) -> dict[str, Any]:
+    told = {"statistic": found.statistic, "p_value": found.p_value}
+    return told | ({} if found.interval is None else {"interval": found.interval})
+
+
+def _joint(columns: Iterable[Column], seed: int) -> dict[str, Any] | None:
+    """The distance of the distribution functions of all number columns together."""
+    held = [(column.name, column.numbers) for column in columns if column.numbers is not None]
+    if len(held) < 2:
+        return None
+    tables = [np.stack([numbers[place] for _, numbers in held], axis=1) for place in (0, 1)]
+    whole = [table[~np.isnan(table).any(axis=1)] for table in tables]
+    if not all(map(len, whole)):
+        return None
+    found = distance(whole[0], whole[1], seed=seed)
+    return {"columns": [name for name, _ in held], **asdict(found)}
+
+
+def _correlations(columns: list[Column]) -> dict[str, Any]:
+    measures = [[measure(one, other) for other in columns] for one in columns]
+    return {"measures": measures, **_matrices(associations(columns)), "spearman": _matrices(rank_correlations(columns))}
+
+
+def _matrices(found: Associations) -> dict[str, Any]:
+    largest = None
+    if found.largest is not None:
+        one, other, before, after = found.largest
+        largest = {"columns": [one, other], "before": before, "after": after}
+    return {"columns": found.columns, "before": found.before, "after": found.after, "largest_change": largest}
+
+
+def _finite(value: Any) -> Any:
+    """Return plain data without what JSON has no word for: a ratio to nothing is ``None``."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

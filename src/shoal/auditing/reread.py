@@ -1,0 +1,108 @@
+"""columns_of(): the columns that original and published table share, as numbers that statistics can be made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.auditing.census import texts_of
+from shoal.auditing.reading import Reader
+from shoal.domains import STAR, Domain
+from shoal.policy import Policy
+from shoal.tables.columns import codes_of, domain_of, plain
+from shoal.utility.statistics.columns import Column
+from shoal.utility.statistics.covers import Covers
+from shoal.utility.statistics.standing import Standing, placed
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reread:
+    """One column as both tables have it."""
+
+    column: Column
+    domain: Domain
+    unreadable: int
+    """Published records whose text is no value, label, range or set of the column."""
+
+    def label(self, place: int) -> str | None:
+        """Return the value at a place; ``None`` is the missing one."""
+        return self.domain.texts[place] if place < len(self.domain) else None
+
+
+def columns_of(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, standing: Standing) -> dict[str, Reread]:
+    """Return each column that both tables have: quasi-identifiers read by their policy, all others as they are."""
+    names = [name for name in raw.columns if name in frame.columns and name not in policy.hidden]
+    return {name: _reread(frame, raw, name, policy, standing) for name in names}
+
+
+def _reread(frame: pl.DataFrame, raw: pl.DataFrame, name: str, policy: Policy, standing: Standing) -> Reread:
+    original, texts = plain(raw[name]), texts_of(frame[name])
+    kinds = texts.unique(maintain_order=True)
+    numbers = texts.replace_strict(kinds, np.arange(len(kinds)), return_dtype=pl.Int64).to_numpy()
+    if name in policy.quasi_identifiers:
+        reader = Reader(raw, name, policy)
+        domain, size = reader.domain, reader.size
+        held = [reader.cover(text) if reader.penalty(text) is not None else () for text in kinds.to_list()]
+        spans = _spans(reader, kinds.to_list())
+    else:
+        domain = domain_of(original)
+        size = len(domain) + bool(original.null_count())
+        places = {text: range(place, place + 1) for place, text in enumerate(domain.texts)}
+        blank = range(len(domain), size)
+        held = [blank if text is None else places.get(text, range(0)) for text in kinds.to_list()]
+        spans = {}
+    covers = Covers.of(held, size)
+    codes = codes_of(original, domain)
+    column = Column(name, np.where(codes < size, codes, -1), numbers, covers, domain.ordered)
+    if domain.ordered and len(domain):
+        column = replace(column, numbers=_numbers(column, domain, spans, kinds.to_list(), standing))
+    return Reread(column, domain, int((covers.sizes == 0)[numbers].sum()) if len(covers) else 0)
+
+
+def _spans(reader: Reader, texts: list[str | None]) -> dict[str, tuple[float, float]]:
+    """Return what labels say that they cover, where they are intervals."""
+    spans: dict[str, tuple[float, float]] = {}
+    for step in reader.steps:
+        if step.lows is not None and step.highs is not None:
+            ends = zip(step.lows.tolist(), step.highs.tolist(), strict=True)
+            spans |= {name: span for name, span in zip(step.names, ends, strict=True) if name not in spans}
+    return {text: spans[text] for text in texts if text in spans and text not in reader.place}
+
+
+def _numbers(
+    column: Column, domain: Domain, spans: dict[str, tuple[float, float]], texts: list[str | None], standing: Standing
+) -> tuple[Floats, Floats]:
+    """Return each original number and what stands for each published one."""
+    count, values = len(domain), domain.values.astype(np.float64)
+    given = np.append(values, np.nan)[np.where(column.values < count, column.values, -1)]
+    lows, highs = _ends(column.covers, values)
+    for number, text in enumerate(texts):
+        if text in spans and text != STAR and np.isfinite(spans[text]).all():
+            lows[number], highs[number] = spans[text]
+    if standing == "class":
+        known = np.append(column.counts[:count], np.zeros(column.covers.size - count))
+        sums = column.covers.sums(known * np.append(values, np.zeros(column.covers.size - count)))
+        held = column.covers.sums(known)
+        lows = highs = np.where(held > 0, sums / np.maximum(held, 1.0), (lows + highs) / 2)
+        lows = np.where(np.isnan(_ends(column.covers, values)[0]), np.nan, lows)
+    elif domain.kind in ("integer", "date"):  # 20 to 29 in whole numbers is as wide as 19.5 to 29.5
+        lows, highs = lows - 0.5 * (lows < highs), highs + 0.5 * (lows < highs)
+    return given, placed(lows[column.texts], highs[column.texts], column.texts.astype(np.intp), standing)
+
+
+def _ends(covers: Covers, values: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value that each text covers; the missing value is none."""
+    count = len(values)
+    first, last = covers.first.copy(), np.minimum(covers.stop, count) - 1
+    for owner in np.unique(covers.owners).tolist():
+        places = covers.places[covers.owners == owner]
+        first[owner], last[owner] = places[0], places[places < count].max(initial=-1)
+    known = (last >= first) & (covers.sizes > 0)
+    safe = np.clip(first, 0, max(count - 1, 0)), np.clip(last, 0, max(count - 1, 0))
+    return np.where(known, values[safe[0]], np.nan), np.where(known, values[safe[1]], np.nan)

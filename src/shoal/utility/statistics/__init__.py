@@ -1,0 +1,20 @@
+"""Statistics of original against published: what a reader of the release would find that is no longer so.
+
+Not entries of the catalog: a loss is one number for a search to minimize, these are results for people to read.
+
+=====================  ===================================================================================
+:mod:`.standing`       what stands for a published range or label
+:mod:`.samples`        two-sample tests: Kolmogorov–Smirnov, Welch t, F
+:mod:`.distributions`  distance of the empirical distribution functions, in one and in several dimensions
+:mod:`.histograms`     shares before and after, in bins that give nobody away
+:mod:`.clusters`       cluster utility: do clusters hold as many original as published records?
+:mod:`.correlations`   associations of all pairs of columns, before and after
+:mod:`.queries`        random range counts: how wrong is the answer of the release?
+:mod:`.learning`       trained on the release, tested on the original (needs the extra ``ml``)
+=====================  ===================================================================================
+"""
+
+from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_smirnov, variance_ratio, welch
+from shoal.utility.statistics.standing import Floats, Standing, numbers
+
+__all__ = ["Finding", "Floats", "Sample", "Standing", "kolmogorov_smirnov", "numbers", "variance_ratio", "welch"]
