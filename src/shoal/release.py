@@ -67,11 +67,12 @@ class Release:
         attained = ", ".join(f"{name}={value}" for name, value in self.attained.items())
         return f"<Release {attained}; {self.suppressed:.1%} of records suppressed; loss {self.loss:.4f}>"
 
-    def write(self, out: str | Path, *, format: str | None = None) -> dict[str, Path]:
+    def write(self, out: str | Path, *, format: str | None = None, statistics: bool = True) -> dict[str, Path]:
         """Write release, audit, report and manifest into a folder; all of them or nothing.
 
         The release is read back from the disk and audited before it gets its name. ``format`` is ``csv``,
         ``parquet``, ``feather``, ``excel`` or ``jsonl``; the input's own by default, CSV for tables in memory.
+        ``statistics`` compares the distributions of original and published columns, for audit and report.
         """
         folder = Path(out)
         kind = format or (format_of(self.source.path) if self.source.path else "csv")
@@ -80,7 +81,7 @@ class Release:
         self._spare_the_source(folder, f"release{ENDINGS[kind]}")
         try:
             with _workshop(folder) as workshop:
-                names = self._write_all(workshop, kind)
+                names = self._write_all(workshop, kind, statistics=statistics)
                 blocked = [name for name in names if (folder / name).is_dir()]
                 if blocked:
                     raise WriteError("is a folder", where=str(folder / blocked[0]), hint="choose another output folder")
@@ -118,10 +119,10 @@ class Release:
                 hint="write into another folder",
             )
 
-    def _write_all(self, workshop: Path, kind: str) -> list[str]:
+    def _write_all(self, workshop: Path, kind: str, *, statistics: bool) -> list[str]:
         release = workshop / f"release{ENDINGS[kind]}"
         write_bytes(release, to_bytes(self.frame, kind))
-        checked = self._read_back(release, kind)
+        checked = self._read_back(release, kind, statistics=statistics)
         if self.manifest.get("policy_hash") != self.policy.hash:
             raise AuditFailed("the manifest speaks of another policy", got=str(self.manifest.get("policy_hash")))
         write_bytes(workshop / "audit.json", checked.to_json().encode())
@@ -130,7 +131,7 @@ class Release:
         write_bytes(workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
         return [release.name, "audit.json", "report.html", "manifest.json"]
 
-    def audit_again(self, table: object) -> Audit:
+    def audit_again(self, table: object, *, statistics: bool = False) -> Audit:
         """Audit a table as this release, with what only the owner knows of each published record."""
         return audit(
             table,
@@ -139,16 +140,17 @@ class Release:
             subjects=self.subjects,
             asks=self.asks,
             weights=self.weights,
+            statistics=statistics,
         )
 
-    def _read_back(self, path: Path, kind: str) -> Audit:
+    def _read_back(self, path: Path, kind: str, *, statistics: bool) -> Audit:
         """Audit the bytes on the disk; whatever differs from what the search claimed is a failure."""
         data = path.read_bytes()
         # as the file was written, nothing detected: the audit counts the cells that are in it
         written = read_file(
             path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
         )
-        checked = self.audit_again(written)
+        checked = self.audit_again(written, statistics=statistics)
         checked = checked.claiming(self.audit.claimed_bound)
         faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
         if list(written.columns) != list(self.frame.columns):

@@ -123,6 +123,9 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    statistics: Annotated[
+        bool, typer.Option(help="Compare the distributions of original and published columns in the report.")
+    ] = True,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -145,7 +148,7 @@ def anonymize(
         given = reading(delimiter, quote, encoding, sheet)
         effort = None if bound is None else LowerBound(effort=bound)
         release = release_of(data, Policy.read(policy), progress=progress, bound=effort, **given)
-        files = release.write(out, format=format)
+        files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:

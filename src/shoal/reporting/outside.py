@@ -32,6 +32,7 @@ def outside(audit: Audit) -> dict[str, Any]:
         "details": [row for row in told["details"] if row[0] not in ("Left out", "Allowed")],
         "losses": [{**loss, "is_searched": False} for loss in told["losses"]],
         "bound": None,
+        "kept": None,
         "columns": [column for column in told["columns"] if column["treatment"] != "not published"],
         "faults": [],
         "policy": "",

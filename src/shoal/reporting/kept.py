@@ -1,0 +1,77 @@
+"""kept(): an audit's statistics of original against published, as texts and drawings of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shoal.reporting import distributions
+from shoal.reporting.heatmap import heatmap
+from shoal.reporting.words import listed, number, share
+
+_STANDING = {
+    "midpoint": "its midpoint stands for it",
+    "uniform": "its records are spread evenly over it",
+    "class": "the mean of the original values that it covers stands for it",
+}
+
+Told = Mapping[str, Any]
+
+
+def kept(statistics: Told | None) -> dict[str, Any] | None:
+    """Return what the page shows of them; ``None`` where they were not made."""
+    if statistics is None:
+        return None
+    correlations = statistics.get("correlations")
+    return {
+        "note": statistics.get("note", ""),
+        "standing": f"Where a range is published, {_STANDING[statistics['standing']]}.",
+        "columns": [_column(name, told) for name, told in statistics.get("columns", {}).items()],
+        "heatmap": heatmap(correlations) if correlations else "",
+        "correlations": _correlations(correlations),
+        "facts": list(_facts(statistics)),
+    }
+
+
+def _column(name: str, told: Told) -> dict[str, Any]:
+    return {
+        "name": name,
+        "words": distributions.words(told),
+        "chart": distributions.drawn(name, told),
+        "tests": list(distributions.tests(told)),
+    }
+
+
+def _correlations(told: Told | None) -> str:
+    """Say which two columns go together most differently than before."""
+    largest = None if told is None else told.get("largest_change")
+    if not largest:
+        return ""
+    return f"Changed most: {listed(largest['columns'])}, {number(largest['before'])} → {number(largest['after'])}."
+
+
+def _facts(statistics: Told) -> Iterator[tuple[str, str, str]]:
+    queries, joint = statistics.get("queries"), statistics.get("joint")
+    if queries:
+        said = (
+            f"median relative error of {queries['count']} random counts over up to {queries['most_columns']} columns, "
+            f"each asked for about {share(queries['selected'])} of the records"
+        )
+        yield "Counts", number(queries["median_relative_error"]), said
+    if joint:
+        yield (
+            "Together",
+            number(joint["largest"]),
+            f"largest distance of the distributions of {listed(joint['columns'])}",
+        )
+    if statistics.get("clusters"):
+        said = "0 where each cluster of pooled records holds as many original as published ones, 0.25 at worst"
+        yield "Clusters", number(statistics["clusters"]["utility"]), said
+    learning = statistics.get("learning")
+    if learning:
+        accuracy = learning["accuracy"]
+        said = (
+            f"of unseen original records have their {learning['class_column']} learned from the published table; "
+            f"{share(accuracy['original'])} from the original, {share(accuracy['majority'])} by the most frequent value"
+        )
+        yield "Learning", share(accuracy["published"]), said
