@@ -30,7 +30,6 @@ LOSSES: list[dict[str, Any]] = [
     {"name": "height"},
     {"name": "minimal-distortion"},
     {"name": "distortion-ratio"},
-    {"name": "distinct-combinations"},
     *({"name": name, "suppressed": how} for name in ("discernibility", "precision") for how in ("counted", "ignored")),
     *({"name": "non-uniform-entropy", "suppressed": how} for how in ("star", "apart", "ignored")),
     *(

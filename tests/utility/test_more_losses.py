@@ -120,7 +120,10 @@ def test_a_policy_keeps_the_name_of_the_entry() -> None:
     assert "name: discernibility" in POLICY.replace(loss="DM").to_yaml()
 
 
-@pytest.mark.parametrize(("name", "instead"), [("i-loss", "granularity"), ("kl", "entropy"), ("CM", "class_column")])
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("i-loss", "granularity"), ("kl", "entropy"), ("CM", "class_column"), ("distinct-combinations", "class-size")],
+)
 def test_what_no_search_counts_is_refused_with_a_hint(name: str, instead: str) -> None:
     with pytest.raises(PolicyError, match=rf"loss: cannot be searched by.*{instead}"):
         POLICY.replace(loss=name)

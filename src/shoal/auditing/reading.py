@@ -66,7 +66,8 @@ def meanings_of(
         faults.append(Fault("published above a boundary", where=name, got=examples(beyond)))
     readable = np.array([penalty is not None for penalty in meaning.values()], bool)
     climbs = np.array([reader.climb(text) if penalty is not None else 1.0 for text, penalty in meaning.items()])
-    covers = Covers.of([reader.cover(text) for text in numbered], reader.size)
+    held = [reader.cover(text) if penalty is not None else () for text, penalty in meaning.items()]
+    covers = Covers.of(held, reader.size)
     numbers = np.array([numbered[text] for text in texts.to_list()], np.intp)
     original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
     records = np.bincount(numbers, sizes, minlength=len(numbered)).astype(np.float64)

@@ -136,6 +136,11 @@ class Metric(Entry):
     unsearchable: ClassVar[str] = ""
     """Why no search can minimize it, and what to take instead; empty where one can."""
 
+    @classmethod
+    def notes(cls) -> dict[str, Any]:
+        """Return which direction is better, and whether a search can go by it."""
+        return {"direction": cls.direction, "searched": not cls.unsearchable}
+
     @abstractmethod
     def totals(self, outcome: Outcome) -> Any:
         """Return the value of the metric: a number, or one per candidate."""

@@ -14,6 +14,8 @@ class DistinctCombinations(Metric):
 
     The starred records, where there are any, are one of them. In each column it is the number of different texts.
 
+    ``average-class-size`` is the loss to search by: it divides the records by this number.
+
     References
     ----------
     Number of equivalence classes: LeFevre, K., DeWitt, D. and Ramakrishnan, R. (2006). Mondrian multidimensional
@@ -28,6 +30,7 @@ class DistinctCombinations(Metric):
     """
 
     direction: ClassVar[Literal["lower is better", "higher is better"]] = "higher is better"
+    unsearchable: ClassVar[str] = "more of it is better; search by average-class-size, which divides by it"
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:
@@ -37,7 +40,3 @@ class DistinctCombinations(Metric):
     def by_column(self, outcome: Outcome) -> Floats | None:
         """Return the number of texts in each column, where the published table was looked at."""
         return outcome.texts
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """Fewer kept records make no more classes of the least size, and the starred ones are one more at most."""
-        return -np.asarray(outcome.classes + 1, np.float64)[..., None]

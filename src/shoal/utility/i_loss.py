@@ -34,7 +34,7 @@ class ILoss(Metric):
     0.525
     """
 
-    aliases: ClassVar[tuple[str, ...]] = ("iloss", "information-loss")
+    aliases: ClassVar[tuple[str, ...]] = ("iloss",)
     unsearchable: ClassVar[str] = "no search counts the values under a label; search by granularity"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
