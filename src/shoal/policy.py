@@ -256,6 +256,9 @@ class Policy(Frozen):
     def of(cls, policy: object) -> Policy:
         """Return a policy given as itself, as a mapping of its keys, or as the path of its file."""
         if isinstance(policy, Policy):
+            if not policy.models:
+                hint = "name a model, for example {name: k-anonymity, k: 5}"
+                raise PolicyError("nothing is promised: roles are for audits only", where="models", hint=hint)
             return policy
         if isinstance(policy, (str, Path)):
             return cls.read(policy)

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.populations import matched
-from shoal.auditing.tallies import tallies
-from shoal.domains import STAR
+from shoal.auditing.suppression import suppressed_classes
+from shoal.auditing.tallies import looked_at, tallies
 from shoal.errors import Fault
-from shoal.models.base import Census
+from shoal.models.base import Census, Tally
 from shoal.policy import Policy, Sensitive
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,10 @@ class Counted:
     """Which class shows ``*`` everywhere, where that means that its records are suppressed."""
     starred: int
     """Records of that class."""
+    of_each: pl.Series
+    """The class of each record."""
+    persons_told: bool = True
+    """Whether it is known which records are about one person, where that matters."""
 
 
 def count(
@@ -35,9 +42,9 @@ def count(
     """Count the classes of a published table, from its texts alone."""
     columns = tuple(policy.quasi_identifiers)
     people, persons, fault = _persons(frame, raw, policy, subjects)
-    classes, census = _census(frame, raw, policy, columns, people, persons)
+    classes, of_each, census = _census(frame, raw, policy, columns, people, persons)
     scenarios = dict.fromkeys(names for model in policy.models for names in model.scenarios(columns))
-    known = {names: _census(frame, raw, policy, names, people, persons)[1] for names in scenarios}
+    known = {names: _census(frame, raw, policy, names, people, persons)[2] for names in scenarios}
     given, misfit = _owners(frame, weights, "weights")
     match, uncounted = matched(frame, raw, policy, classes, given)
     census = replace(
@@ -49,13 +56,11 @@ def count(
         records=_everyone(frame if raw is None else raw, policy, people),
         uncovered=match.uncovered,
     )
-    keys = [f"q{place}" for place in range(len(columns))]
-    stars = classes.select(pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)).to_series()
-    if classes.height == 1:
-        # every record shows the same: none was singled out
-        stars = pl.Series(np.zeros(1, bool))
+    stars = suppressed_classes(classes, policy)
     starred = int(classes["records"].filter(stars).sum())
-    return Counted(classes, census, stars, starred), [found for found in (fault, misfit, uncounted) if found]
+    persons_told = policy.subject is None or people is not None
+    faults = [found for found in (fault, misfit, uncounted) if found]
+    return Counted(classes, census, stars, starred, of_each, persons_told), faults
 
 
 def _persons(
@@ -83,28 +88,31 @@ def _census(
     columns: Sequence[str],
     people: pl.Series | None,
     persons: pl.Expr,
-) -> tuple[pl.DataFrame, Census]:
-    """Count the classes that some columns make, and what models look at in them."""
+) -> tuple[pl.DataFrame, pl.Series, Census]:
+    """Count the classes that some columns make, and what models look at in them; tell the class of each record."""
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
     keys = [f"q{place}" for place in range(len(columns))]
-    sensitive = {name: f"s{place}" for place, name in enumerate(policy.sensitive) if name in frame.columns}
     table = pl.DataFrame(
         [
             *(texts_of(frame[name]).alias(key) for name, key in zip(columns, keys, strict=True)),
-            *(_plain(frame[name]).alias(key) for name, key in sensitive.items()),
             *([] if people is None else [people.alias("subject")]),
         ]
-    )
-    values = [_distinct(key, policy.sensitive[name]).alias(f"values {key}") for name, key in sensitive.items()]
-    classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), *values)
+    ).with_row_index("row")
+    classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), pl.col("row"))
     classes = classes.sort(keys, nulls_last=False)
-    counted = {}
-    if any("values" in model.needs for model in policy.models):
-        numbered = classes.select(keys).with_row_index("class")
-        numbers = table.select(keys).join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        counted = tallies(frame, raw, policy, numbers["class"], people)
-    distinct = {name: classes[f"values {key}"].cast(pl.Int64).to_numpy() for name, key in sensitive.items()}
-    return classes, Census(classes["size"].cast(pl.Int64).to_numpy(), distinct, counted)
+    sensitive = [name for name in policy.sensitive if name in frame.columns]
+    asked = dict.fromkeys([*looked_at(policy), *((name,) for name in sensitive)])
+    of_each = _class_of_each(classes, frame.height)
+    counted = tallies(frame, raw, policy, of_each, people, asked)
+    distinct = {name: _distinct(counted[name,], policy.sensitive[name]) for name in sensitive}
+    return classes.drop("row"), of_each, Census(classes["size"].cast(pl.Int64).to_numpy(), distinct, counted)
+
+
+def _class_of_each(classes: pl.DataFrame, records: int) -> pl.Series:
+    """Return the class of each record, from the records of each class."""
+    numbers = np.zeros(records, np.int64)
+    numbers[classes["row"].explode().to_numpy()] = np.repeat(np.arange(classes.height), classes["records"].to_numpy())
+    return pl.Series("class", numbers)
 
 
 _AT_LEAST = Fault(
@@ -120,26 +128,17 @@ _NO_PERSONS = Fault(
 )
 
 
-def _plain(column: pl.Series) -> pl.Series:
-    """An empty text and a number that is none are missing values, as they are for the search."""
-    column = column.alias("values")
-    if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):
-        return texts_of(column)
-    return column.fill_nan(None) if column.dtype.is_float() else column
-
-
 def texts_of(column: pl.Series) -> pl.Series:
     """Return what a column shows; an empty text is a missing value."""
     # under a name of our own: polars reads "^…$" in a name as a pattern
     return column.alias("values").cast(pl.String).replace("", None)
 
 
-def _distinct(key: str, role: Sensitive) -> pl.Expr:
-    column = pl.col(key)
-    if role.missing != "wildcard":
-        return column.n_unique()
-    known = column.drop_nulls().n_unique()
-    return pl.max_horizontal(known, column.is_null().any().cast(pl.UInt32))
+def _distinct(tally: Tally, role: Sensitive) -> Ints:
+    """Return how many values each class has; a missing one adds to them unless it may be any of them."""
+    known = np.bincount(tally.classes, minlength=len(tally.blank)).astype(np.int64)
+    some = (tally.blank > 0).astype(np.int64)
+    return np.maximum(known, some) if role.missing == "wildcard" else known + some
 
 
 def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, Fault | None]:

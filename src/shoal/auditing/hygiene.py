@@ -44,32 +44,31 @@ def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
             yield Fault("a column without a role is published", where=name)
         elif raw is not None and name not in raw.columns:
             yield Fault("a column is published that the original does not have", where=name, hint="an index?")
-        elif _is_row_number(frame[name]) and (raw is None or name.lower() in _INDEX_NAMES):
+        elif _is_row_number(frame[name], raw):
             yield Fault("a row number is published", where=name, hint="drop the index before publishing")
 
 
-def _is_row_number(column: pl.Series) -> bool:
-    numbers = column.cast(pl.Int64, strict=False)
-    if column.dtype.is_float() or len(numbers) < 2 or numbers.null_count():
+def _is_row_number(column: pl.Series, raw: pl.DataFrame | None) -> bool:
+    """Whether a column numbers the records: each number once, and none left out unless its name says what it is."""
+    is_index = column.name.lower() in _INDEX_NAMES
+    if raw is not None and not is_index:
+        return False  # the original has that column too: it was not made when the table was written
+    numbers = _whole_numbers(column)
+    if numbers is None or len(numbers) < 2 or numbers.n_unique() < len(numbers):
         return False
-    ends = (numbers.min(), numbers.max())
-    return numbers.n_unique() == len(numbers) and ends in ((0, len(numbers) - 1), (1, len(numbers)))
+    return is_index or (numbers.min(), numbers.max()) in ((0, len(numbers) - 1), (1, len(numbers)))
 
 
-def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
-    """Return a fault where the published records stand in the order of the original ones."""
-    kept = [name for name in frame.columns if name in raw.columns and name not in policy.quasi_identifiers]
-    if frame.height != raw.height or frame.height < 10 or not kept:
-        return []
-    columns = [(_plain(raw[name]), _plain(frame[name])) for name in kept]
-    if not all(before.equals(after) for before, after in columns) or all(a.n_unique() < 2 for _, a in columns):
-        return []
-    # polars reads "*" in a name as a pattern: sort under names of our own
-    names = [*policy.quasi_identifiers, *kept]
-    table = pl.DataFrame([frame[name].alias(str(place)) for place, name in enumerate(names)])
-    if table.sort(table.columns, nulls_last=False).equals(table):
-        return []  # the original happened to be sorted as a release is
-    return [Fault("the records stand in their original order", hint="sort or shuffle them")]
+def _whole_numbers(column: pl.Series) -> pl.Series | None:
+    """Return a column as whole numbers, also where they are written as 1.0; ``None`` where it is something else."""
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        return None
+    numbers = column.alias("values").cast(pl.Float64, strict=False).fill_nan(None)
+    return (
+        None
+        if numbers.null_count() or bool((numbers != numbers.round()).any())
+        else numbers.cast(pl.Int64, strict=False)
+    )
 
 
 def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
@@ -89,10 +88,10 @@ def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> l
 
 def _plain(column: pl.Series) -> pl.Series:
     # the published column may have been read from a file: compare what is written
-    return _written(column).replace("", None)
+    return written(column).replace("", None)
 
 
-def _written(column: pl.Series) -> pl.Series:
+def written(column: pl.Series) -> pl.Series:
     """Return the texts of a column as a release would write them, under a name that polars takes for no pattern."""
     try:
         return plain(column).cast(pl.String).alias("values")
@@ -111,7 +110,7 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
     shown = "\n".join([_cells_text(frame), _opened(to_bytes(frame.head(0), kind), kind), "null true false"])
     if kind == "feather":  # cells of a column stand there without a gap
         shown += (
-            "\n".join("".join(_written(column).drop_nulls().to_list()) for column in frame).encode().decode("latin-1")
+            "\n".join("".join(written(column).drop_nulls().to_list()) for column in frame).encode().decode("latin-1")
         )
     hidden = patterns - _found(patterns, shown)
     leaked = sorted(_found(hidden, _opened(data, kind)))
@@ -127,7 +126,7 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
 def _raw_texts(raw: pl.DataFrame, shortest: int, without: str) -> set[str]:
     texts: set[str] = set()
     for name in raw.columns:
-        values = _written(raw[name]).drop_nulls().unique().sort()
+        values = written(raw[name]).drop_nulls().unique().sort()
         values = values.filter(values.str.len_bytes() >= shortest)
         texts.update(values.head(_MOST_PATTERNS).to_list())
     return {_as_latin(text) for text in texts if not any(mark in text for mark in without)}
@@ -139,7 +138,7 @@ def _as_latin(text: str) -> str:
 
 
 def _cells_text(frame: pl.DataFrame) -> str:
-    parts = ["\n".join(_written(column).drop_nulls().unique().to_list()) for column in frame]
+    parts = ["\n".join(written(column).drop_nulls().unique().to_list()) for column in frame]
     return _as_latin("\n".join(parts))
 
 

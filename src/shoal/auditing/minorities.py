@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from shoal.auditing.census import Counted, texts_of
-from shoal.domains import STAR
+from shoal.auditing.reading import numbered
+from shoal.auditing.tallies import records_of
 from shoal.policy import Policy
 
 
 def minorities(frame: pl.DataFrame, counted: Counted, policy: Policy) -> dict[str, int]:
     """Return for each published sensitive column the kept records in the minority of their class."""
-    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
-    texts = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
-    kept = frame.height - counted.starred
-    starred = pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)
+    kept = ~counted.is_starred.to_numpy()
+    records = counted.classes["records"].cast(pl.Int64).to_numpy()
     found = {}
     for name in policy.sensitive:
         if name in frame.columns:
-            held = pl.DataFrame([*texts, texts_of(frame[name]).alias("value")]).group_by([*keys, "value"]).len()
-            if counted.starred:
-                held = held.filter(~starred)
-            most = held.group_by(keys).agg(pl.col("len").max())
-            found[name] = kept - int(most["len"].sum())
+            values = pl.Series(numbered(texts_of(frame[name]))[1])
+            held, most = records_of(values, counted.of_each), np.zeros(len(records), np.int64)
+            np.maximum.at(most, held["class"].to_numpy(), held["count"].to_numpy())
+            found[name] = int((records - most)[kept].sum())
     return found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.auditing.notations import Foreign, foreign
 from shoal.domains import STAR, Domain
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
@@ -18,9 +19,11 @@ from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, plain
 from shoal.utility.statistics.covers import Covers
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-_RANGE = re.compile(r"^\[(.+), (.+)[\])]$", re.S)
+_RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
 _MISSING = "(missing)"
 
@@ -49,39 +52,51 @@ class Meanings:
     """The same for the classes' records, those of a text spread evenly over the values that it could stand for."""
 
 
-def meanings_of(
-    texts: pl.Series, sizes: npt.NDArray[np.int64], raw: pl.DataFrame, name: str, policy: Policy
-) -> tuple[Meanings, list[Fault]]:
+def meanings_of(texts: pl.Series, sizes: Ints, reader: Reader) -> tuple[Meanings, list[Fault]]:
     """Return what the text of each class says, classes having these sizes, and what is wrong with the texts."""
-    reader = Reader(raw, name, policy)
-    numbered = {text: number for number, text in enumerate(texts.unique(maintain_order=True).to_list())}
-    meaning = {text: reader.penalty(text) for text in numbered}
+    distinct, places = numbered(texts)
+    meaning = {text: reader.penalty(text) for text in distinct}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
     beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
     faults = []
     if unread:
         what = "published values that are no value, label, range or set of the column"
-        faults.append(Fault(what, where=name, got=examples(unread)))
+        # where nothing is promised a text that we cannot read breaks nothing: k and the like were counted from texts
+        hint = (
+            "they count as if they showed nothing; give the hierarchy that they are labels of" if reader.foreign else ""
+        )
+        faults.append(Fault(what, reader.name, examples(unread), hint, kind="note" if reader.foreign else "fault"))
     if beyond:
-        faults.append(Fault("published above a boundary", where=name, got=examples(beyond)))
-    readable = np.array([penalty is not None for penalty in meaning.values()], bool)
-    climbs = np.array([reader.climb(text) if penalty is not None else 1.0 for text, penalty in meaning.items()])
-    held = [reader.cover(text) if penalty is not None else () for text, penalty in meaning.items()]
-    covers = Covers.of(held, reader.size)
-    numbers = np.array([numbered[text] for text in texts.to_list()], np.intp)
+        faults.append(Fault("published above a boundary", where=reader.name, got=examples(beyond)))
+    # what nobody can read tells nothing
+    read = [STAR if lost is None or (text is None and lost) else text for text, lost in meaning.items()]
+    covers = Covers.of([reader.cover(text) for text in read], reader.size)
     original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
-    records = np.bincount(numbers, sizes, minlength=len(numbered)).astype(np.float64)
+    records = np.bincount(places, sizes, minlength=len(distinct)).astype(np.float64)
     return Meanings(
-        np.array([penalty or 0.0 for penalty in meaning.values()], np.float64)[numbers],
-        climbs[numbers],
-        np.where(readable, covers.sums(original), 1.0)[numbers],
+        np.array([1.0 if lost is None else lost for lost in meaning.values()], np.float64)[places],
+        np.array([reader.climb(text) for text in read], np.float64)[places],
+        covers.sums(original)[places],
         reader.informed,
         reader.size,
         reader.height,
-        np.maximum(covers.sizes, 1).astype(np.float64)[numbers],
+        np.maximum(covers.sizes, 1).astype(np.float64)[places],
         original,
         covers.spread(records),
     ), faults
+
+
+def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
+    """Return the distinct texts of a column, and the place of each record's text among them.
+
+    Examples
+    --------
+    >>> numbered(pl.Series(["b", None, "a", "b"]))
+    (['a', 'b', None], array([1, 2, 0, 1]))
+    """
+    distinct = texts.drop_nulls().unique().sort().to_list()
+    places = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(len(distinct)).to_numpy()
+    return [*distinct, *([None] if texts.null_count() else [])], places
 
 
 class Reader:
@@ -89,6 +104,9 @@ class Reader:
 
     def __init__(self, raw: pl.DataFrame, name: str, policy: Policy) -> None:
         spec = policy.quasi_identifiers[name]
+        self.name = name
+        self.foreign = not policy.models
+        """Whether the table is anybody's, so that other signs than ``*`` may stand for nothing."""
         self.domain = column_domain(raw, name, policy)
         self.blank = plain(raw[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
         self.wild = spec.missing == "wildcard"
@@ -99,6 +117,7 @@ class Reader:
         self.steps: list[Step] = []
         self.labels = self._labels(spec)
         self.bounds = self._bounds(spec)
+        self._read: dict[str, Foreign | None] = {}
 
     def _bounds(self, spec: QuasiIdentifier) -> dict[int, set[int]]:
         """Value → the values under its boundary, the narrowest where there are several."""
@@ -127,7 +146,16 @@ class Reader:
         found = _RANGE.match(text)
         if found and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
-        return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
+        if self._set(text) is not None:
+            return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
+        read = self._elsewhere(text)
+        return () if read is None else read.values
+
+    def _elsewhere(self, text: str) -> Foreign | None:
+        """Return what a text says in the notation of another tool, if in any."""
+        if text not in self._read:
+            self._read[text] = foreign(text, self.domain, self.place, self.size, self.foreign)
+        return self._read[text]
 
     def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
         labels: dict[str, float] = {}
@@ -152,12 +180,34 @@ class Reader:
         values, missing = self.values_of(text)
         return missing if value is None else self.place.get(value, -1) in values
 
+    def covering(self, texts: Sequence[str | None]) -> Bools:
+        """Return which values each text may stand for, the missing one last; any where nobody can read it."""
+        table = np.zeros((len(texts), len(self.domain) + 1), bool)
+        for number, text in enumerate(texts):
+            values, missing = self.values_of(text)
+            penalty = self.penalty(text)
+            table[number, list(values)] = True
+            table[number, -1] = missing
+            if penalty is None or (text is None and penalty):
+                table[number] = True
+        return table
+
     def values_of(self, text: str | None) -> tuple[Collection[int], bool]:
         """Return the values that a published text may stand for, and whether the missing one is among them."""
         if text is None:
             return (), True
         missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
         return self._values(text), missing
+
+    @property
+    def total(self) -> int:
+        """How many records the original has."""
+        return int(self.records.sum()) + self.missing
+
+    @property
+    def occurring(self) -> int:
+        """How many values the original has, the missing one among them."""
+        return int(np.count_nonzero(self.records)) + (self.missing > 0)
 
     @property
     def informed(self) -> float:
@@ -205,7 +255,7 @@ class Reader:
         if text == STAR:
             return 1.0
         if text is None:
-            return 0.0 if self.blank and not self.wild else None
+            return 0.0 if self.blank and not self.wild else 1.0 if self.foreign else None
         if text in self.labels:
             return self.labels[text]
         if text in self.place:
@@ -214,7 +264,9 @@ class Reader:
         if found and found[1] in self.place and found[2] in self.place and self.domain.ordered:
             low, high = self.place[found[1]], self.place[found[2]]
             return self._width(self.domain, low, high) if low < high else None
-        return self._set(text)
+        listed = self._set(text)
+        read = self._elsewhere(text) if listed is None else None
+        return listed if read is None else read.penalty
 
     @staticmethod
     def _width(domain: Domain, low: int, high: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 from shoal.domains import STAR, Domain
 from shoal.errors import ShoalError
 from shoal.hierarchies.ordering import Ordering
-from shoal.models.base import PrivacyModel, Tally
+from shoal.models.base import Tally
 from shoal.policy import Policy, Sensitive
 from shoal.tables.columns import domain_of, kind_of, plain
 
@@ -19,31 +19,39 @@ _BLANK = "\0missing"
 """Stands for a missing value that is a value of its own; no published text holds the sign."""
 
 
+def looked_at(policy: Policy) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that each model looks at together."""
+    return tuple(dict.fromkeys(model.sensitive_columns for model in policy.models if "values" in model.needs))
+
+
 def tallies(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, classes: pl.Series, people: pl.Series | None
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    classes: pl.Series,
+    people: pl.Series | None,
+    asked: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], Tally]:
-    """Count the values of the columns that each model looks at together.
+    """Count the values of some columns, those that are asked for together taken as one.
 
     ``classes`` is the class of each published record, ``people`` its person where persons are counted.
     """
-    asked = dict.fromkeys(columns for model in policy.models if (columns := _counted(model)))
+    asked = [columns for columns in asked if columns]
     known = {name: Values.of(frame, raw, name, policy.sensitive[name]) for columns in asked for name in columns}
     whole, everyone = (frame, people) if raw is None else (raw, raw[policy.subject] if policy.subject else None)
     found = {}
+    count = int(classes.max()) + 1 if len(classes) else 0  # type: ignore[arg-type]
     for columns in asked:
         parts = [known[name] for name in columns]
-        published = _persons(_numbers(frame, columns, parts), people, classes)
+        numbers = _numbers(frame, columns, parts)
+        published = _persons(numbers, people, classes)
         lost = _lost(whole, columns, parts)
         rest = None if everyone is None else everyone.filter(~lost)
-        table = _numbers(whole, columns, parts).filter(~lost)
-        found[columns] = _tally(published, _persons(table, rest, None), classes.n_unique(), parts)
+        table = (numbers if raw is None else _numbers(whole, columns, parts)).filter(~lost)
+        found[columns] = _tally(published, _persons(table, rest, None), count, parts)
         persons = len(table) if rest is None else rest.n_unique()
         found[columns] = replace(found[columns], table_persons=persons, lost=bool(lost.any()))
     return found
-
-
-def _counted(model: PrivacyModel) -> tuple[str, ...]:
-    return model.sensitive_columns if "values" in model.needs else ()
 
 
 def _tally(published: pl.DataFrame, table: pl.DataFrame, count: int, parts: Sequence[Values]) -> Tally:
@@ -85,12 +93,27 @@ def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values
 
 def _persons(values: pl.Series, people: pl.Series | None, classes: pl.Series | None) -> pl.DataFrame:
     """Count the persons (or records) of each class and value."""
+    if people is None:
+        return records_of(values, classes)
     table = pl.DataFrame([values, *([] if classes is None else [classes.alias("class")])])
-    counted = pl.len()
-    if people is not None:
-        table, counted = table.with_columns(people.alias("subject")), pl.col("subject").n_unique()
     keys = ["value"] if classes is None else ["class", "value"]
-    return table.group_by(keys).agg(counted.cast(pl.Int64).alias("count")).sort(keys)
+    counted = table.with_columns(people.alias("subject")).group_by(keys).agg(pl.col("subject").n_unique())
+    return counted.rename({"subject": "count"}).cast({"count": pl.Int64}).sort(keys)
+
+
+def records_of(values: pl.Series, classes: pl.Series | None) -> pl.DataFrame:
+    """Count the records of each class and value: in a table of all pairs where that is small, by sorting elsewhere."""
+    width = int(values.max() or 0) + 2  # type: ignore[arg-type]
+    groups = np.zeros(len(values), np.int64) if classes is None else classes.to_numpy()
+    pairs = groups * width + values.to_numpy() + 1  # the value -1 may be any
+    if width * (int(groups.max(initial=0)) + 1) <= 4 * len(values) + 1_000:
+        counts = np.bincount(pairs)
+        used = np.flatnonzero(counts)
+        counts = counts[used]
+    else:
+        used, counts = np.unique(pairs, return_counts=True)
+    held = {"value": used % width - 1, "count": counts.astype(np.int64)}
+    return pl.DataFrame(held if classes is None else {"class": used // width, **held})
 
 
 @dataclass(frozen=True)
@@ -106,11 +129,12 @@ class Values:
     @classmethod
     def of(cls, frame: pl.DataFrame, raw: pl.DataFrame | None, name: str, role: Sensitive) -> Values:
         """Find the values of a column in the published table, and in the original where that is given."""
-        source = _typed(frame[name]) if raw is None else plain(raw[name])
-        domain = domain_of(source)
-        published = _texts(frame[name])
-        unknown = sorted({*published.drop_nulls().unique().to_list()} - {*domain.texts})
-        blank = role.missing in ("own-value", "error") and bool(published.null_count() or source.null_count())
+        source = plain(frame[name] if raw is None else raw[name])
+        values = source.unique()
+        domain = domain_of(_typed(values) if raw is None else values)
+        published = _texts(frame[name]).unique()
+        unknown = sorted({*published.drop_nulls().to_list()} - {*domain.texts})
+        blank = role.missing in ("own-value", "error") and bool(published.null_count() or values.null_count())
         order = _order(domain, role)
         texts = (*(order or domain.texts), *unknown, *([_BLANK] if blank else []))
         ranked = order is not None and not unknown and not blank
@@ -119,9 +143,8 @@ class Values:
 
     def numbers(self, column: pl.Series) -> pl.Series:
         """Return the number of each record's value; one that is missing and no value of its own gets any number."""
-        places = {text: number for number, text in enumerate(self.texts)}
         texts = _texts(column).fill_null(_BLANK)
-        return texts.replace_strict(places, default=0, return_dtype=pl.Int64)
+        return texts.cast(pl.Enum(list(self.texts)), strict=False).to_physical().cast(pl.Int64).fill_null(0)
 
 
 def _order(domain: Domain, role: Sensitive) -> tuple[str, ...] | None:
@@ -152,7 +175,6 @@ def _texts(column: pl.Series) -> pl.Series:
 
 def _typed(column: pl.Series) -> pl.Series:
     """Return texts of a file as the numbers or dates that they are, if every one of them is."""
-    column = plain(column)
     if kind_of(column) != "text":
         return column
     for read in _readings(column):

@@ -14,21 +14,28 @@ import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.census import Counted, count
+from shoal.auditing.checks import Check, first_checks, later_checks
+from shoal.auditing.criteria import criteria
 from shoal.auditing.fidelity import Fidelity
-from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
+from shoal.auditing.measured import Measures, measured
 from shoal.auditing.minorities import minorities
-from shoal.auditing.reading import Meanings, meanings_of
-from shoal.auditing.treatments import treatment_faults
+from shoal.auditing.reading import Meanings, Reader, meanings_of
+from shoal.auditing.roles import promised
+from shoal.auditing.suppression import missing_values, written_as
+from shoal.auditing.thresholds import thresholds
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
 from shoal.policy import Policy
 from shoal.tables import open_table
 from shoal.tables.check import check
-from shoal.tables.files import format_of
+from shoal.tables.columns import plain
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured, Metric, Outcome
 from shoal.utility.kl_divergence import divergence
+
+FORMAT = 1
+"""The number of the form of ``audit.json``; keys are added to it, none is taken away or changed."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,14 @@ class Audit:
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
     statistics: dict[str, Any] | None = None
     """Original against published, where that was asked for (:class:`~shoal.auditing.fidelity.Fidelity`)."""
+    measured: Measures = field(default_factory=Measures)
+    """What the table attains, whatever was promised."""
+    checks: tuple[Check, ...] = ()
+    """The checks of the table itself, with their outcome."""
+    missing: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """For each column with a role: what a missing value is, and how many cells show nothing."""
+    starred_as: dict[str, int] = field(default_factory=dict)
+    """How the suppressed records that are published are written → how many are."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -104,8 +119,18 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds and nothing is wrong with the table."""
-        return all(model.holds for model in self.models) and all(fault.kind == "note" for fault in self.faults)
+        """Whether every promise holds and nothing is wrong with the table; never where nothing was promised."""
+        return bool(self.models) and all(model.holds for model in self.models) and self.is_clean
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is wrong with the table itself."""
+        return all(fault.kind == "note" for fault in self.faults)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the classes could be counted; a table without its quasi-identifiers cannot."""
+        return not any(fault.kind == "unreadable" for fault in self.faults)
 
     def claiming(self, bound: float | None) -> Audit:
         """Return the audit with what the search claims that no local recoding can go below."""
@@ -122,6 +147,8 @@ class Audit:
             for entry in self.models
             if entry.counted and not entry.holds
         ]
+        if not self.models:
+            broken = [Fault("nothing was promised: the policy names no model")]
         return [] if self.holds else [*broken, *self.faults]
 
     def require(self) -> Audit:
@@ -133,7 +160,9 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data: the content of ``audit.json``."""
         return {
-            "holds": self.holds,
+            "format": FORMAT,
+            "promised": bool(self.models),
+            "holds": self.holds if self.models else None,
             "records": self.records,
             "published": self.published,
             "suppressed": self.suppressed,
@@ -146,7 +175,13 @@ class Audit:
             "risk": self.risk,
             "risk_before": self.risk_before,
             "columns": self.columns,
-            "faults": [fault.to_dict() for fault in self.faults],
+            "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in self.faults],
+            "suppressed_as": {**self.starred_as, **({"left out": self.left_out} if self.left_out else {})},
+            "measured": self.measured.to_dict(),
+            "thresholds": thresholds(self.measured.k),
+            "criteria": criteria(entry.model for entry in self.models if entry.holds),
+            "hygiene": [check.to_dict() for check in self.checks],
+            "missing": self.missing,
             "policy_hash": self.policy.hash,
             **({} if self.statistics is None else {"statistics": self.statistics}),
         } | (
@@ -181,7 +216,8 @@ def audit(
     table
         The published table, or the path of its file.
     policy
-        What was promised.
+        What was promised. Without models (``{"quasi_identifiers": […], "sensitive": […]}``) the table is only measured:
+        it may be anybody's.
     original
         The original table; losses, the risk before, and records that were left out need it.
     subjects
@@ -202,8 +238,10 @@ def audit(
     >>> table, policy = shoal.datasets.load("patients")
     >>> shoal.audit(table, policy).models[0].attained  # the raw table: everyone stands alone
     1
+    >>> shoal.audit(table, {"quasi_identifiers": ["age", "sex"], "sensitive": []}).measured.k
+    1
     """
-    policy, asked = Policy.of(policy), Fidelity() if statistics is True else statistics or None
+    policy, asked = promised(policy), Fidelity() if statistics is True else statistics or None
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
     # a file is audited as it is written: its texts, not what they might be read as
@@ -214,7 +252,8 @@ def audit(
         misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
         if misfits:  # losses cannot be measured against such a table
             raise Misfit(misfits)
-    faults = [*columns_faults(frame, raw, policy), *treatment_faults(frame, policy)]
+    checks = first_checks(frame, raw, policy)
+    faults = [fault for check in checks for fault in check.faults]
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(frame, raw, policy, faults)
     counted, uncounted = count(frame, raw, policy, subjects, weights)
@@ -222,22 +261,18 @@ def audit(
     told, unknown = asks_told(frame, raw, policy, counted, asks)
     faults += unknown
     census = replace(counted.census, asks=told)
-    if raw is not None:
-        faults += [*order_faults(frame, raw, policy), *invented_faults(frame, raw, policy)]
-        if isinstance(table, (str, Path)):
-            faults += bytes_faults(Path(table).read_bytes(), format_of(Path(table)), frame, raw)
+    readers = {} if raw is None else {name: Reader(raw, name, policy) for name in policy.quasi_identifiers}
+    given = None if raw is None else (raw, _combinations(raw, policy))
+    later = later_checks(table, frame, given, counted.classes, policy, readers)
+    faults += [fault for check in later for fault in check.faults]
     models = tuple(_recounted(model, census) for model in policy.models)
     records = frame.height if raw is None else raw.height
     left_out = max(records - frame.height, 0)
-    if frame.height > records:
-        faults.append(
-            Fault("the published table has more records than the original", got=f"{frame.height} of {records}")
-        )
     faults += _suppression_faults(policy, records, counted.starred, left_out)
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
-        utility, columns, unread = _utility(frame, counted, raw, policy, left_out)
+        utility, columns, unread = _utility(frame, counted, policy, left_out, readers)
         faults += unread
     return Audit(
         policy,
@@ -250,10 +285,14 @@ def audit(
         models,
         utility,
         _risk(counted.census.sizes),
-        {} if raw is None else _risk(_raw_sizes(raw, policy)),
+        {} if given is None else _risk(given[1]["size"].cast(pl.Int64).to_numpy()),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
+        measured(counted, policy),
+        (*checks, *later),
+        missing_values(counted.classes, frame, raw, policy),
+        written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
     )
 
 
@@ -287,13 +326,14 @@ def _risk(sizes: np.ndarray[Any, Any]) -> dict[str, dict[str, float]]:
     return {name: find("risk", name)().measure(sizes) for name in names("risk")}  # type: ignore[attr-defined]
 
 
-def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:
-    columns = [raw[name].alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
-    table, counts = pl.DataFrame(columns), pl.len()
+def _combinations(raw: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the combinations of the original, each with its records and their persons."""
+    columns = [plain(raw[name]).alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
+    table, persons = pl.DataFrame(columns), pl.len()
     if policy.subject is not None:
-        table, counts = table.with_columns(raw[policy.subject].alias("subject")), pl.col("subject").n_unique()
+        table, persons = table.with_columns(raw[policy.subject].alias("subject")), pl.col("subject").n_unique()
     keys = [column.name for column in columns]
-    return table.group_by(keys).agg(counts.alias("size"))["size"].cast(pl.Int64).to_numpy()
+    return table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"))
 
 
 def _diverged(meaning: Meanings, suppressed: int) -> float:
@@ -301,7 +341,7 @@ def _diverged(meaning: Meanings, suppressed: int) -> float:
 
 
 def _utility(
-    frame: pl.DataFrame, counted: Counted, raw: pl.DataFrame, policy: Policy, left_out: int
+    frame: pl.DataFrame, counted: Counted, policy: Policy, left_out: int, readers: Mapping[str, Reader]
 ) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
     keys = list(policy.quasi_identifiers)
     classes = counted.classes.filter(~counted.is_starred)
@@ -310,12 +350,12 @@ def _utility(
     meanings: list[Meanings] = []
     shown: dict[str, int] = {}
     for place, name in enumerate(keys):
-        meaning, unread = meanings_of(classes[f"q{place}"], sizes, raw, name, policy)
+        meaning, unread = meanings_of(classes[f"q{place}"], sizes, readers[name])
         meanings.append(meaning)
         faults += unread
         shown[name] = counted.classes[f"q{place}"].n_unique()
     outcome = Outcome(
-        raw.height,
+        next(iter(readers.values())).total,
         tuple(keys),
         np.array([policy.quasi_identifiers[name].weight for name in keys]),
         counted.starred + left_out,
@@ -343,6 +383,7 @@ def _utility(
             measured[name] = metric.measure(outcome)
     lost = measured["certainty-penalty"].columns
     columns = {
-        name: {"before": raw[name].n_unique(), "after": shown[name], "certainty-penalty": lost[name]} for name in keys
+        name: {"before": readers[name].occurring, "after": shown[name], "certainty-penalty": lost[name]}
+        for name in keys
     }
     return measured, columns, faults

@@ -157,10 +157,37 @@ def anonymize(
         show.summary(release.audit, files, show.search(release))
 
 
+def _audit_schema(asked: bool) -> None:
+    if asked:
+        from shoal.auditing.schema import schema
+
+        show.as_json(schema())
+        raise typer.Exit
+
+
 @app.command()
 def audit(
-    release: Annotated[Path, typer.Argument(help="The published table.", show_default=False)],
-    policy: PolicyFile,
+    release: Annotated[Path, typer.Argument(help="The published table, anybody's.", show_default=False)],
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", "-p", help="What was promised, a YAML file; or say what columns are.", show_default=False
+        ),
+    ] = None,
+    quasi_identifiers: Annotated[
+        str,
+        typer.Option(help="Without a policy: what an attacker may know, with commas between them.", show_default=False),
+    ] = "",
+    sensitive: Annotated[
+        str,
+        typer.Option(help="Without a policy: what nobody should learn, with commas between them.", show_default=False),
+    ] = "",
+    identifiers: Annotated[
+        str,
+        typer.Option(
+            help="Without a policy: what must not be published, with commas between them.", show_default=False
+        ),
+    ] = "",
     original: Annotated[
         Path | None,
         typer.Option(help="The original table, for losses and the risk before.", show_default=False),
@@ -178,6 +205,9 @@ def audit(
     ] = False,
     standing: Standing = None,
     class_column: ClassColumn = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", callback=_audit_schema, is_eager=True, help="Print the JSON Schema of --json.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -187,14 +217,15 @@ def audit(
 ) -> None:
     """Count a published table again. Exit 0 only if every promise holds.
 
-    The options for reading are for the original; the release is read as shoal writes it.
+    Without a policy, given only what the columns are, the table is measured: exit 0 if it could be counted.
+    The options for reading are for the original; how the release is written is detected.
     """
     from shoal.auditing import audit as audit_of
-    from shoal.policy import Policy
+    from shoal.cli.roles import promised_by
     from shoal.tables import open_table
 
+    promised = promised_by(policy, quasi_identifiers, sensitive, identifiers)
     given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
-    promised = Policy.read(policy)
     owned = {} if subjects is None else open_table(subjects).frame.to_dict()
     asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
     people = next(iter(owned.values()), None)
@@ -209,9 +240,9 @@ def audit(
     elif not quiet:
         told = [] if checked.statistics is None else about.lines(checked.statistics)
         show.summary(checked, {} if report is None else {"report": report}, told)
-        for fault in checked.failures():
+        for fault in checked.failures() if checked.models else checked.faults:
             print(f"  - {fault}")
-    raise typer.Exit(0 if checked.holds else 1)
+    raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)
 
 
 @app.command()

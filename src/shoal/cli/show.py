@@ -83,7 +83,11 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
 
     console = Console(highlight=False, soft_wrap=True)
     verdict = "[bold green]every promise holds[/]" if audit.holds else "[bold red]it does not hold[/]"
+    if not audit.models:
+        verdict = "measured; nothing was promised" if audit.is_counted else "[bold red]it could not be counted[/]"
     console.print(f"Audit of the written file: {verdict}")
+    for line in [] if audit.models or not audit.is_counted else measures(audit):
+        console.print(f"  {line}", markup=False)
     for entry in audit.models:
         about = f" on {', '.join(entry.model.sensitive_columns)}" if entry.model.sensitive_columns else ""
         console.print(f"  {entry.model.key()}{about}: asked {entry.model.asked}, attained {entry.attained}")
@@ -105,6 +109,28 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
         console.print(f"  {line}", markup=False)
     for name, path in files.items():
         console.print(f"  {name + ':':<10}{path}", markup=False)
+
+
+def measures(audit: Audit) -> Iterator[str]:
+    """Yield what a table attains, where nothing was promised."""
+    told = audit.measured
+    yield f"k: {told.k} where a cell that shows nothing is a value of its own"
+    if told.k_matching_anything is not None:
+        yield f"   {told.k_matching_anything} where such a cell matches anything"
+    if audit.starred:
+        ways = ", ".join(f"{sign} ({count:,})" for sign, count in audit.starred_as.items())
+        yield f"   {told.k_without_suppressed} without the suppressed records, which are written as {ways}"
+    for name, readings in told.sensitive.items():
+        yield f"{name}:"
+        for reading in readings:
+            said = reading.to_dict()
+            how = "".join(f", {key} = {said[key]}" for key in ("c", "distance") if key in said)
+            attained = "unlimited" if "unlimited" in said else said["attained"]
+            yield f"   {said['name']}{how}: {attained}"
+    for name, why in told.not_measured.items():
+        yield f"{name}: not measured, {why}"
+    met = [rule["name"] for rule in audit.to_dict()["thresholds"] if rule["met"]]
+    yield f"published thresholds that are met: {', '.join(met) or 'none'}"
 
 
 def search(release: Release) -> Iterator[str]:

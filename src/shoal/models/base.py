@@ -61,7 +61,7 @@ class Tally:
         """For each class how many have each value, and how many a missing one that may be any."""
         ends = np.cumsum(np.bincount(self.classes, minlength=len(self.blank))).tolist()
         pairs = list(zip(self.values.tolist(), self.counts.tolist(), strict=True))
-        starts = [0, *ends[:-1]]
+        starts = [0, *ends][:-1]
         held = [dict(pairs[begin:end]) for begin, end in zip(starts, ends, strict=True)]
         return list(zip(held, self.blank.tolist(), strict=True))
 

@@ -50,6 +50,11 @@ class Preset:
         ]
 
 
+_IPC = (
+    "Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data (2025), on "
+    "thresholds for data that are made public."
+)
+
 PRESETS = {
     preset.name: preset
     for preset in (
@@ -72,6 +77,36 @@ PRESETS = {
             "Survey data: every record looks like at least four others, the higher of the two levels in common use.",
             "International Household Survey Network and World Bank, Statistical disclosure control for microdata: a "
             "practice guide, section on k-anonymity: commonly applied thresholds are 3 and 5.",
+            (KAnonymity(k=5),),
+        ),
+        Preset(
+            "ipc-ontario-low",
+            "Health data in Ontario whose disclosure would hardly invade privacy: classes of eleven (a risk of 0.09).",
+            _IPC,
+            (KAnonymity(k=11),),
+        ),
+        Preset(
+            "ipc-ontario-medium",
+            "Health data in Ontario whose disclosure would invade privacy: classes of fifteen (a risk of 0.075).",
+            _IPC,
+            (KAnonymity(k=15),),
+        ),
+        Preset(
+            "ipc-ontario-high",
+            "Health data in Ontario whose disclosure would gravely invade privacy: classes of twenty (a risk of 0.05).",
+            _IPC,
+            (KAnonymity(k=20),),
+        ),
+        Preset(
+            "cms",
+            "Medicare and Medicaid data: no cell of one to ten persons is shown.",
+            "Centers for Medicare and Medicaid Services, cell size suppression policy.",
+            (KAnonymity(k=11),),
+        ),
+        Preset(
+            "arx-default",
+            "No rule, but what many start from: a risk of being found of at most 0.2, which is one in five.",
+            "ARX data anonymization tool 3.9, default of its risk analysis for the highest risk.",
             (KAnonymity(k=5),),
         ),
         Preset(

@@ -71,6 +71,13 @@ def _verdict(audit: Audit) -> dict[str, Any]:
     if not _is_counted(audit):
         # nothing was counted: an attained value would say something about a table that was not read
         failures = [str(fault) for fault in audit.faults]
+    if not audit.models and _is_counted(audit):
+        return {
+            "holds": False,
+            "title": "Measured: nothing was promised",
+            "text": "No model was asked for, so nothing can hold. What the table attains is counted below.",
+            "failures": [str(fault) for fault in audit.faults],
+        }
     promises = "the promise" if len(audit.models) == 1 else f"each of the {len(audit.models)} promises"
     if not audit.holds:
         return {

@@ -164,18 +164,21 @@ def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
     declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
     limits = spec.domain if isinstance(spec.domain, tuple) else None
     others = None if policy.population is None else population_column(policy.population, name, values.dtype)
-    known = values if others is None else pl.concat([values.alias("values"), others.drop_nulls().alias("values")])
+    # by value: what is done for each record costs more
+    held = values.alias("values").value_counts(name="records")
+    known = held["values"] if others is None else pl.concat([held["values"], others.drop_nulls().alias("values")])
     domain = domain_of(known, declared=declared, limits=limits)
-    codes = codes_of(values, domain)
-    counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
+    counts = np.zeros(len(domain) + 1, np.int64)
+    counts[codes_of(held["values"], domain)] = held["records"].to_numpy()
     rest = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
-    profiles = partial(_profiles, frame, codes, len(domain), rest) if rest else None
+    profiles = partial(_profiles, frame, values, domain, rest) if rest else None
     present, missing = counts[: len(domain)], int(counts[len(domain)])
     return replace(domain, counts=present, missing=missing, k=max(policy.k, 2), profiles=profiles)
 
 
-def _profiles(frame: pl.DataFrame, codes: Ints, count: int, others: list[str]) -> npt.NDArray[np.float64]:
+def _profiles(frame: pl.DataFrame, values: pl.Series, domain: Domain, others: list[str]) -> npt.NDArray[np.float64]:
     """Return for each value the shares of the other columns' values among its records."""
+    codes, count = codes_of(values, domain), len(domain)
     blocks = []
     for other in others:
         features, width = _features(plain(frame[other]))

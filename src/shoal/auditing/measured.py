@@ -1,0 +1,135 @@
+"""measured(): what a table attains whatever was promised: k in three ways; l, t, α, β, δ of each sensitive column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.auditing.census import Counted
+from shoal.auditing.wildcards import matching_anything
+from shoal.auditing.worst import (
+    Score,
+    by_change,
+    by_distance,
+    by_evenness,
+    by_gain,
+    by_ordered_distance,
+    by_share,
+    by_tail,
+    worst,
+)
+from shoal.models.alpha_k_anonymity import AlphaKAnonymity
+from shoal.models.base import Census, PrivacyModel, Tally
+from shoal.models.beta_likeness import BetaLikeness
+from shoal.models.delta_disclosure import DeltaDisclosure
+from shoal.models.distinct_l_diversity import DistinctLDiversity
+from shoal.models.entropy_l_diversity import EntropyLDiversity
+from shoal.models.recursive_l_diversity import RecursiveLDiversity
+from shoal.models.t_closeness import TCloseness
+from shoal.policy import Policy
+
+_C = 3.0
+"""The c that recursive l-diversity is measured for: the most frequent value is less than c times the tail."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a table attains of one model on one sensitive column."""
+
+    model: PrivacyModel
+    attained: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value as plain data, with the parameters that it was measured for."""
+        named = {name: getattr(self.model, name) for name in ("c", "distance") if hasattr(self.model, name)}
+        told = {"name": self.model.key(), **named, "attained": None if self.attained == inf else self.attained}
+        return told | ({"unlimited": True} if self.attained == inf else {})
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What a table attains, as a count finds it; nothing of it was asked for.
+
+    Attributes
+    ----------
+    k
+        The size of the smallest class where a missing or suppressed cell is a value of its own.
+    k_matching_anything
+        The same where such a cell matches anything: how many records the loneliest one could be. ``None`` where there
+        are too many patterns of such cells to compare, and where persons are counted.
+    k_without_suppressed
+        The smallest class of those that show something.
+    sensitive
+        Sensitive column → what is attained on it.
+    not_measured
+        Sensitive column → why nothing is told of it.
+    """
+
+    k: int | None = None
+    k_matching_anything: int | None = None
+    k_without_suppressed: int | None = None
+    sensitive: dict[str, tuple[Reading, ...]] = field(default_factory=dict)
+    not_measured: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as plain data."""
+        return {
+            "k": {
+                "own_value": self.k,
+                "matches_anything": self.k_matching_anything,
+                "without_suppressed": self.k_without_suppressed,
+            },
+            "sensitive": {name: [one.to_dict() for one in told] for name, told in self.sensitive.items()},
+            "not_measured": self.not_measured,
+        }
+
+
+def measured(counted: Counted, policy: Policy) -> Measures:
+    """Measure a table that was counted.
+
+    Cost: a few passes over the counts of each class and value. Only the worst classes are told exactly, by the
+    recount of each model.
+    """
+    census, sensitive = counted.census, tuple(policy.sensitive)
+    told = {name: tuple(_readings(census, name)) for name in sensitive if (name,) in census.tallies}
+    absent = {name: "the column is not in the published table" for name in sensitive if name not in told}
+    if not counted.persons_told:
+        told, absent = {}, dict.fromkeys(sensitive, "which records are about one person is not known")
+    shown = census.sizes[~counted.is_starred.to_numpy()]
+    wild = None if policy.subject else matching_anything(counted.classes)  # persons of two classes may be the same
+    return Measures(_least(census.sizes), wild, _least(shown), told, absent)
+
+
+def _least(sizes: npt.NDArray[np.int64]) -> int | None:
+    return min(sizes.tolist(), default=None)
+
+
+def _readings(census: Census, name: str) -> Iterator[Reading]:
+    tally = census.tallies[name,]
+    for model, score in _questions(name, tally):
+        attained = model.recount(worst(census, name, score) if score and _is_plain(census, tally) else census)
+        yield Reading(model, attained[0] if isinstance(model, AlphaKAnonymity) and attained else attained)
+
+
+def _is_plain(census: Census, tally: Tally) -> bool:
+    """Whether every value is known and every record is a person."""
+    known = np.bincount(tally.classes, tally.counts, minlength=len(census.sizes))
+    return not tally.table_blank and not tally.blank.any() and bool((known == census.sizes).all())
+
+
+def _questions(name: str, tally: Tally) -> Iterator[tuple[PrivacyModel, Score | None]]:
+    """Yield models to measure with; what they ask for does not matter."""
+    yield DistinctLDiversity(on=name, l=2), None
+    yield EntropyLDiversity(on=name, l=2), by_evenness
+    yield RecursiveLDiversity(on=name, c=_C, l=2), by_tail(_C)
+    yield AlphaKAnonymity(on=name, alpha=1, k=2), by_share
+    yield TCloseness(on=name, t=1), by_distance
+    if tally.ranked:
+        yield TCloseness(on=name, t=1, distance="ordered"), by_ordered_distance
+    yield BetaLikeness(on=name, beta=1, enhanced=False), by_gain
+    yield DeltaDisclosure(on=name, delta=1), by_change

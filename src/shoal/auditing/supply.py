@@ -1,0 +1,77 @@
+"""supply_faults(): no text is published more often than the original has records that it could stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.auditing.reading import Reader, numbered
+from shoal.errors import Fault, examples
+from shoal.tables.columns import codes_of
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+_NESTED = 300_000_000
+"""So many triples of two texts and a value are compared in a column, at most; each text alone is always counted."""
+_JOINT = 30_000_000
+"""So many pairs of a class and a combination of original values are compared, at most."""
+
+
+def supply_faults(classes: pl.DataFrame, tuples: pl.DataFrame, readers: Mapping[str, Reader]) -> list[Fault]:
+    """Return a fault for each column, and one for all together, where more is published than the original has.
+
+    All records whose text says no more than that they are under a label stand under it in the original too, so they
+    cannot be more than that has. Labels that were moved between records, or made up, break this. It is a necessary
+    condition, from the counts alone: ``classes`` and ``tuples`` are the combinations of the published and of the
+    original table, each with its records.
+
+    Cost: for each column its texts squared; for all together the classes times the original combinations, where that is
+    not too many (:data:`_JOINT`).
+    """
+    keys = [f"q{place}" for place in range(len(readers))]
+    covers = [_Cover.of(classes[key], reader) for key, reader in zip(keys, readers.values(), strict=True)]
+    records = classes["records"].cast(pl.Int64).to_numpy()
+    faults = []
+    for name, cover in zip(readers, covers, strict=True):
+        many = cover.overdrawn(records)
+        if many:
+            what = "labels are published more often than the original has records under them"
+            faults.append(Fault(what, where=name, got=examples(many)))
+    if not faults and _is_overdrawn(covers, records, tuples, readers):
+        faults.append(Fault("classes are published with more records than the original has for what they show"))
+    return faults
+
+
+class _Cover:
+    """What the published texts of a column may stand for."""
+
+    def __init__(self, texts: list[str | None], of_class: Ints, table: Bools, held: Ints) -> None:
+        self.texts, self.of_class, self.table, self.held = texts, of_class, table, held
+
+    @classmethod
+    def of(cls, column: pl.Series, reader: Reader) -> _Cover:
+        texts, of_class = numbered(column)
+        return cls(texts, of_class, reader.covering(texts), np.append(reader.records, reader.missing))
+
+    def overdrawn(self, records: Ints) -> list[str]:
+        """Return the texts under which more is published than the original has."""
+        published = np.bincount(self.of_class, records, minlength=len(self.texts))
+        under = published
+        if len(self.texts) ** 2 * self.table.shape[1] <= _NESTED:
+            outside = self.table.astype(np.float32) @ (~self.table).astype(np.float32).T
+            under = published @ (outside == 0)  # texts that say at least as much
+        available = self.table @ self.held
+        return sorted(str(text) for text, more in zip(self.texts, under > available, strict=True) if more)
+
+
+def _is_overdrawn(covers: list[_Cover], records: Ints, tuples: pl.DataFrame, readers: Mapping[str, Reader]) -> bool:
+    if tuples.height * len(records) > _JOINT:
+        return False
+    fits = np.ones((len(records), tuples.height), bool)
+    for place, (cover, reader) in enumerate(zip(covers, readers.values(), strict=True)):
+        fits &= cover.table[cover.of_class][:, codes_of(tuples[f"q{place}"], reader.domain)]
+    return bool((records > fits @ tuples["records"].cast(pl.Int64).to_numpy()).any())

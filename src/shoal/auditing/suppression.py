@@ -1,0 +1,71 @@
+"""Suppressed records and missing cells: which there are, and how the table writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.auditing.notations import SIGNS
+from shoal.domains import STAR
+from shoal.policy import Policy
+
+EMPTY, MIXED = "empty", "mixed"
+
+
+def suppressed_classes(classes: pl.DataFrame, policy: Policy) -> pl.Series:
+    """Return which classes show nothing in any quasi-identifier.
+
+    A policy's own release writes ``*``. Of anybody's table an empty cell or a sign such as ``NULL`` is taken for the
+    same. Where all records show nothing, none was singled out.
+    """
+    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    if classes.height == 1:
+        return pl.Series(np.zeros(1, bool))
+    signs = [STAR] if policy.models else sorted(SIGNS)
+    shown = (pl.col(key).is_in(signs).fill_null(not policy.models) for key in keys)
+    return classes.select(pl.all_horizontal(shown)).to_series()
+
+
+def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> dict[str, int]:
+    """Return how suppressed records are written → how many are.
+
+    Examples
+    --------
+    >>> classes = pl.DataFrame({"q0": ["*", None, "20"], "q1": ["*", None, "*"], "records": [2, 3, 9]})
+    >>> written_as(classes, pl.Series([True, True, False]), 2)
+    {'*': 2, 'empty': 3}
+    """
+    counts: dict[str, int] = {}
+    gone = classes.filter(suppressed)
+    for row in gone.select(*(f"q{place}" for place in range(columns)), "records").iter_rows():
+        signs = {EMPTY if text is None else text for text in row[:-1]}
+        sign = signs.pop() if len(signs) == 1 else MIXED
+        counts[sign] = counts.get(sign, 0) + int(row[-1])
+    return dict(sorted(counts.items()))
+
+
+def missing_values(
+    classes: pl.DataFrame, frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
+) -> dict[str, dict[str, Any]]:
+    """Return for each column with a role what a missing value is, and how many cells show nothing, before and after."""
+    told: dict[str, dict[str, Any]] = {}
+    for place, (name, column) in enumerate(policy.quasi_identifiers.items()):
+        key = pl.col(f"q{place}")
+        empty, starred = (classes.filter(test)["records"].sum() for test in (key.is_null(), key == STAR))
+        told[name] = {"role": "quasi-identifier", "missing": column.missing, "empty": empty, "starred": starred}
+    for name, sensitive in policy.sensitive.items():
+        if name in frame.columns:
+            told[name] = {"role": "sensitive", "missing": sensitive.missing, "empty": _empty(frame[name])}
+    for name, said in told.items():
+        if raw is not None and name in raw.columns:
+            said["empty_before"] = _empty(raw[name])
+    return told
+
+
+def _empty(column: pl.Series) -> int:
+    column = column.alias("values")
+    blank = (column == "").sum() if column.dtype == pl.String else 0
+    strange = column.is_nan().sum() if column.dtype.is_float() else 0
+    return column.null_count() + int(blank or 0) + int(strange or 0)
