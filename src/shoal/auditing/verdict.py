@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
+from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
 from shoal.auditing.census import Counted, count
+from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults, order_faults
 from shoal.auditing.minorities import minorities
@@ -23,6 +25,7 @@ from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
 from shoal.policy import Policy
+from shoal.risk.base import Evidence, Progress, silent
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.files import format_of
@@ -94,6 +97,8 @@ class Audit:
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
     statistics: dict[str, Any] | None = None
     """Original against published, where that was asked for (:class:`~shoal.auditing.fidelity.Fidelity`)."""
+    attacks: Attacks = field(default_factory=Attacks)
+    """What attackers tried and found, and what was not tried."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -145,6 +150,7 @@ class Audit:
             "utility": {name: _plain(value) for name, value in self.utility.items()},
             "risk": self.risk,
             "risk_before": self.risk_before,
+            **self.attacks.to_dict(),
             "columns": self.columns,
             "faults": [fault.to_dict() for fault in self.faults],
             "policy_hash": self.policy.hash,
@@ -173,6 +179,10 @@ def audit(
     asks: Asks | None = None,
     weights: object = None,
     statistics: Fidelity | bool = False,
+    attacks: Asked = None,
+    external: object = None,
+    earlier: Sequence[object] = (),
+    progress: Progress = silent,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -195,6 +205,15 @@ def audit(
     statistics
         Whether to compare the distributions of both tables, and how (:class:`~shoal.auditing.fidelity.Fidelity`); for
         the owner, since it needs the original.
+    attacks
+        Which attacks to run: ``True`` for all, or names (:mod:`shoal.risk`), also with parameters. Without it those
+        that cost next to nothing; all where ``external`` or ``earlier`` is given.
+    external
+        A table of persons that an attacker may hold, with some of the quasi-identifiers.
+    earlier
+        Earlier releases about the same people, or their paths.
+    progress
+        Called with what is being done, how much is done, and how much there is.
 
     Examples
     --------
@@ -206,8 +225,7 @@ def audit(
     policy, asked = Policy.of(policy), Fidelity() if statistics is True else statistics or None
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
-    # a file is audited as it is written: its texts, not what they might be read as
-    frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
+    frame = _as_published(table)
     raw = None if original is None else treated(open_table(original), policy).frame
     if raw is not None:
         roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
@@ -239,6 +257,9 @@ def audit(
     if raw is not None:
         utility, columns, unread = _utility(frame, counted, raw, policy, left_out)
         faults += unread
+    known = at_hand(counted, policy)
+    tables = Tables.of(raw, external, [_as_published(one) for one in earlier], policy, subjects)
+    risks = chosen(attacks, given=tables.given)
     return Audit(
         policy,
         records,
@@ -249,12 +270,18 @@ def audit(
         counted.census.sizes,
         models,
         utility,
-        _risk(counted.census.sizes),
-        {} if raw is None else _risk(_raw_sizes(raw, policy)),
+        risk_of(known),
+        {} if raw is None else risk_of(Evidence(_raw_sizes(raw, policy), known.least)),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
+        attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress)),
     )
+
+
+def _as_published(table: object) -> pl.DataFrame:
+    """Return a published table; a file is audited as it is written: its texts, not what they might be read as."""
+    return open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
 
 
 def _recounted(model: PrivacyModel, census: Census) -> ModelAudit:
@@ -281,10 +308,6 @@ def _unreadable(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, f
     models = tuple(ModelAudit(model, None, counted=False) for model in policy.models)
     empty = np.zeros(0, np.int64)
     return Audit(policy, records, frame.height, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
-
-
-def _risk(sizes: np.ndarray[Any, Any]) -> dict[str, dict[str, float]]:
-    return {name: find("risk", name)().measure(sizes) for name in names("risk")}  # type: ignore[attr-defined]
 
 
 def _raw_sizes(raw: pl.DataFrame, policy: Policy) -> np.ndarray[Any, Any]:

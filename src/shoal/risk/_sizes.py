@@ -15,14 +15,14 @@ def chances(sizes: Ints, records: Ints, least: int) -> dict[str, float]:
     Examples
     --------
     >>> chances(np.array([1, 4, 5]), np.array([1, 4, 5]), 5)
-    {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.25, 'p95': 1.0, 'above': 0.5}
+    {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.2, 'p95': 1.0, 'above': 0.5}
     """
     total = int(records.sum())
     if not total:
         return dict.fromkeys(("max", "mean", "unique", "median", "p95", "above"), 0.0)
     order = np.argsort(-sizes, kind="stable")  # the least chance first
-    reached = np.cumsum(records[order])
-    median, high = (int(sizes[order][np.searchsorted(reached, share * total)]) for share in (0.5, 0.95))
+    reached = np.cumsum(records[order]) * 100
+    median, high = (int(sizes[order][np.searchsorted(reached, share * total)]) for share in (50, 95))
     mean = len(sizes) / total if sizes is records else float((records / sizes).sum()) / total
     return {
         "max": 1.0 / int(sizes[records > 0].min()),

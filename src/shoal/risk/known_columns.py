@@ -91,9 +91,7 @@ class KnownColumns(Risk):
         return f"{sets:,} sets of {rest.start} columns or more: too many for so many classes" if sets else ""
 
 
-def _of_size(
-    evidence: Evidence, many: int, alone: Ints
-) -> tuple[dict[tuple[int, ...], Bools], dict[str, Any]]:
+def _of_size(evidence: Evidence, many: int, alone: Ints) -> tuple[dict[tuple[int, ...], Bools], dict[str, Any]]:
     """Return for each set of columns which lone records are unique in it, and the worst k with its columns."""
     assert evidence.release is not None
     release, total = evidence.release, comb(evidence.release.shown.shape[1], many)

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.risk._cells import Cells
 from shoal.risk._matching import matches
-from shoal.risk.base import Attribute, Evidence, Finding, Ints, Risk, share
+from shoal.risk.base import Attribute, Bools, Evidence, Finding, Ints, Risk, share
 from shoal.risk.prosecutor import Size
 
 
@@ -58,7 +58,9 @@ class Linking(Risk):
         people, least = evidence.external, self.least or evidence.least
         candidates = np.zeros(len(people.counts), np.int64)
         of_class = np.full(len(people.counts), -1, np.int64)  # the smallest class that may hold the person
-        values = {name: _Values(evidence, column, len(candidates)) for name, column in (evidence.sensitive or {}).items()}
+        values = {
+            name: _Values(evidence, column, len(candidates)) for name, column in (evidence.sensitive or {}).items()
+        }
         for number, (place, found) in enumerate(matches(evidence.release, evidence.meaning, people.tuples)):
             evidence.progress("linking with the external table", number, len(evidence.sizes))
             size = int(evidence.sizes[place])
@@ -101,6 +103,7 @@ class _Values:
         self.greatest[found] = np.maximum(self.greatest[found], self.high[place])
 
     @property
-    def single(self) -> np.ndarray[Any, Any]:
+    def single(self) -> Bools:
         """Whose records all have one value."""
-        return self.least == self.greatest
+        agree: Bools = self.least == self.greatest
+        return agree

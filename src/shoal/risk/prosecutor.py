@@ -29,10 +29,12 @@ class Prosecutor(Risk):
     --------
     >>> import numpy as np
     >>> Prosecutor().run(Evidence(np.array([1, 4, 5])))[0].measured
-    {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.25, 'p95': 1.0, 'above': 0.1}
+    {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.2, 'p95': 1.0, 'above': 0.1}
     """
 
-    means: ClassVar[str] = "Somebody who knows that a person is in the table finds the record more easily than promised."
+    means: ClassVar[str] = (
+        "Somebody who knows that a person is in the table finds the record more easily than promised."
+    )
 
     least: Size | None = None
     """The smallest class that is large enough; the k of the policy where nothing is said."""

@@ -12,7 +12,7 @@ from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, Floats,
 
 
 class Similarity(AttributeRisk):
-    """The values of a class differ, and mean much the same: three ailments of one organ, three salaries near each other.
+    """The values of a class differ and mean much the same: ailments of one organ, salaries near each other.
 
     ``levels`` is, for each level of the column's hierarchy from the values up to below the top, the least number of
     different labels in a class; levels on which the whole table has one label are left out. ``spread`` is the least

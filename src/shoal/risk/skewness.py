@@ -16,8 +16,8 @@ class Skewness(AttributeRisk):
     """The values of a class are distributed otherwise than in the table: finding the class changes what is believed.
 
     With p and q the shares of a value in the class and in the whole table: ``distance`` is the greatest sum of
-    p - q over the values with p > q (the t of t-closeness with equal distances), ``ordered`` the same along the order of
-    numbers, ``gain`` the greatest (p - q) / q, ``fall`` the greatest (q - p) / q, 1 where a value of the table is
+    p - q over the values with p > q (the t of t-closeness with equal distances), ``ordered`` the same along the order
+    of numbers, ``gain`` the greatest (p - q) / q, ``fall`` the greatest (q - p) / q, 1 where a value of the table is
     not in the class. A leak is a distance above ``t``. Missing values that may be any are left out.
 
     Cost: the records, sorted by class and value.
