@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from shoal.catalog import OneOf, names
@@ -40,7 +40,7 @@ class Attacks:
     """What attacks found, and why the others were not run: name → reason."""
 
     run: tuple[Attack, ...] = ()
-    not_run: Mapping[str, str] | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def leaks(self) -> tuple[Attack, ...]:
@@ -49,7 +49,7 @@ class Attacks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain data."""
-        reasons = [{"name": name, "reason": reason} for name, reason in (self.not_run or {}).items()]
+        reasons = [{"name": name, "reason": reason} for name, reason in self.not_run.items()]
         return {"attacks": [attack.to_dict() for attack in self.run], "attacks_not_run": reasons}
 
 
@@ -64,10 +64,12 @@ def chosen(asked: Asked, *, given: bool) -> list[Risk]:
     return [] if asked is False else [cast("Risk", family.parse(one)) for one in asked]
 
 
-def attacked(risks: Sequence[Risk], at_hand: Evidence, gather: Callable[[], tuple[Evidence, str]]) -> Attacks:
-    """Run the attacks; more evidence is gathered only where one of them needs it."""
+def attacked(
+    risks: Sequence[Risk], at_hand: Evidence, gather: Callable[[], tuple[Evidence, str]], *, given: bool
+) -> Attacks:
+    """Run the attacks; more evidence is gathered only where a table is given for that, or one of them needs it."""
     evidence, unread = at_hand, ""
-    if any(not set(risk.needs) <= _AT_HAND or risk.lacks(at_hand) for risk in risks):
+    if risks and (given or any(not set(risk.needs) <= _AT_HAND for risk in risks)):
         evidence, unread = gather()
     run: list[Attack] = []
     reasons = dict.fromkeys(names("risk"), "not asked for")

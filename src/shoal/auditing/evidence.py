@@ -105,7 +105,7 @@ def gathered(
         values = np.stack([one.codes(tables.raw[name]) for one, name in zip(read, columns, strict=True)], axis=1)
         original = _beside(frame, tables.raw, policy, values=values)
     external = _people(tables.external, columns, read) if read and tables.external is not None else None
-    people = external if external is not None or values is None else _distinct(values)
+    people = external if values is None else _distinct(values)
     meaning = tuple(one.meaning for one in read) if read else None
     population = base.population
     if population is None and external is not None and meaning is not None:

@@ -275,7 +275,7 @@ def audit(
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
-        attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress)),
+        attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
     )
 
 

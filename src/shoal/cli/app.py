@@ -178,6 +178,16 @@ def audit(
     ] = False,
     standing: Standing = None,
     class_column: ClassColumn = None,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Run every attack that the given tables allow.")] = False,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="Run just this attack; may be repeated. shoal list risk shows them.")
+    ] = None,
+    external: Annotated[
+        Path | None, typer.Option(help="A table of persons that an attacker may hold.", show_default=False)
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None, typer.Option(help="An earlier release about the same people; may be repeated.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -187,7 +197,8 @@ def audit(
 ) -> None:
     """Count a published table again. Exit 0 only if every promise holds.
 
-    The options for reading are for the original; the release is read as shoal writes it.
+    The options for reading are for the original; the release is read as shoal writes it. Leaks that attacks find are
+    told; whether they matter is for a person to judge, and the exit code does not depend on them.
     """
     from shoal.auditing import audit as audit_of
     from shoal.policy import Policy
@@ -199,7 +210,19 @@ def audit(
     asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
     people = next(iter(owned.values()), None)
     compared = about.asked(statistics, standing, class_column, original=original)
-    checked = audit_of(release, promised, original=given, subjects=people, asks=asks, statistics=compared)
+    with show.progress(quiet or json) as progress:
+        checked = audit_of(
+            release,
+            promised,
+            original=given,
+            subjects=people,
+            asks=asks,
+            statistics=compared,
+            attacks=attack or (True if attacks else None),
+            external=external,
+            earlier=earlier or (),
+            progress=progress,
+        )
     if report is not None:
         from shoal.reporting import report as write_report
 
@@ -209,6 +232,8 @@ def audit(
     elif not quiet:
         told = [] if checked.statistics is None else about.lines(checked.statistics)
         show.summary(checked, {} if report is None else {"report": report}, told)
+        if attacks or attack or external or earlier:
+            show.attacks(checked.attacks)
         for fault in checked.failures():
             print(f"  - {fault}")
     raise typer.Exit(0 if checked.holds else 1)

@@ -144,7 +144,7 @@ class Evidence:
     original, earlier
         The original table, and earlier releases.
     people
-        Whom attackers may look for: the external persons where there are some, else those of the original.
+        Whom attackers may look for: those of the original where it is given, else the external persons.
     asked
         What the policy asks of the values of a class; the search looked at these columns.
     """

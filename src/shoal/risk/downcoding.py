@@ -30,20 +30,21 @@ class Downcoding(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Meaning, People, Published
+    >>> from shoal.risk.base import Beside, Meaning, People, Published
     >>> covers = np.array([[True, True, True, False, False]])  # the range from 21 to 36
     >>> parts = np.array([[0, -1, 1, -1, -1]])  # its ends
     >>> evidence = Evidence(
     ...     np.array([2]),
     ...     release=Published(np.zeros(2, np.int64), np.array([[0]]), np.array([2])),
     ...     meaning=(Meaning(covers, parts),),
+    ...     original=Beside(None, values=np.array([[0], [2]])),
     ...     people=People(np.array([[0], [2]]), np.array([1, 1])),
     ... )
     >>> Downcoding().run(evidence)[0].measured
     {'generalized': 1.0, 'claimed': 1.0, 'right': 1.0, 'recovered': 1.0}
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("release", "meaning", "people")
+    needs: ClassVar[tuple[str, ...]] = ("release", "meaning", "original", "people")
     means: ClassVar[str] = "Part of what was generalized away can be read from the release and its hierarchies."
 
     share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.1
