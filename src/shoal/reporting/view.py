@@ -12,6 +12,7 @@ from shoal.catalog import find
 from shoal.errors import PolicyError
 from shoal.models import presets
 from shoal.reporting import charts
+from shoal.reporting.attacks import attacks
 from shoal.reporting.kept import kept
 from shoal.reporting.limits import limits
 from shoal.reporting.words import NOTHING, between, chance, count, listed, number, share
@@ -27,7 +28,7 @@ _MEASURES = {
     "unique": ("alone", "the share that nobody else looks like"),
     "pairs": ("pairs", "the share that looks like one other"),
     "median": ("median", "what half do not exceed"),
-    "p95": ("95 of 100", "what 95 of 100 do not exceed"),
+    "p95": ("p95", "what 95 of 100 do not exceed"),
     "above": ("above", "the share with a greater chance than asked"),
     "linked": ("linked", "the share of right links to the population"),
     "unique_in_population": ("alone in the population", "the share that may stand for one person only"),
@@ -53,6 +54,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "risks": _risks(audit),
         "risk_words": _risk_words(audit, unit),
         "risk_chart": _risk_chart(audit),
+        "attacks": attacks(audit),
         "has_before": bool(audit.risk_before),
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
         "bound": _bound(audit),

@@ -24,10 +24,12 @@ def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Ite
     0 [0 1 2]
     1 [1 2]
     """
+    if not len(release.shown):
+        return
     # columns whose texts cover least come first: they rule out most
-    order = sorted(range(len(meaning)), key=lambda place: float(meaning[place].covers.mean() if len(tuples) else 0))
+    order = sorted(range(len(meaning)), key=lambda place: float(meaning[place].covers.mean()))
     shown = release.shown[:, order]
-    sorted_classes = np.lexsort(shown.T[::-1]) if shown.shape[1] else np.arange(len(shown))
+    sorted_classes = np.lexsort(shown.T[::-1])
     covers = [np.hstack((meaning[place].covers, np.ones((len(meaning[place].covers), 1), bool))) for place in order]
     yield from _descend(shown[sorted_classes], sorted_classes, covers, tuples[:, order], np.arange(len(tuples)), 0)
 
@@ -40,7 +42,7 @@ def _descend(
             yield number, alive
         return
     texts = shown[:, column]
-    begins = np.flatnonzero(np.append(True, texts[1:] != texts[:-1])) if len(texts) else np.zeros(0, np.int64)
+    begins = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
     values = tuples[alive, column]  # -1 is the last place: not known, covered
     for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(texts)], strict=True):
         inside = alive[covers[column][texts[begin]][values]]

@@ -17,8 +17,8 @@ class BackgroundKnowledge(AttributeRisk):
 
     With the values of a class in order of their counts r₁ ≥ r₂ ≥ …, whoever rules j of them out is right about the
     first with r₁ / (n - r₂ - … - rⱼ₊₁): no other choice of j values leaves a greater share. ``curve`` is the worst
-    over all classes for j = 0, 1, …. Missing values that may be any count as the likeliest. A leak is a class where
-    ``excluded`` values leave a share of ``confidence``.
+    over all classes for j = 0, 1, …, ``chance`` its end. Missing values that may be any count as the likeliest. A leak
+    is a class where ``excluded`` values leave a share of ``confidence``.
 
     Cost: the records, sorted by class and value.
 
@@ -55,6 +55,7 @@ class BackgroundKnowledge(AttributeRisk):
         shares = likeliest[:, None] / left
         sure = compared(likeliest, left[:, -1], decimal(self.confidence)) >= 0 if len(total) else np.zeros(0, bool)
         measured = {
+            "chance": float(shares[:, -1].max(initial=0.0)),
             "curve": shares.max(axis=0, initial=0.0).tolist(),
             "classes": int(sure.sum()),
             "records": int(total[sure].sum()),

@@ -18,10 +18,11 @@ _CELLS = 500_000_000
 
 
 class KnownColumns(Risk):
-    """The attacker knows any few of the quasi-identifiers: how few are enough to find somebody?
+    """The attacker knows any few of the quasi-identifiers, and looks for who is alone in them.
 
     ``curve`` has, for each number of columns up to ``most``, the worst ``k`` over all sets of that many, the
-    ``columns`` of a set that has it, and the share of records that are ``unique`` in one of the sets.
+    ``columns`` of a set that has it, and the share of records that are ``unique`` in one of the sets; ``k`` and
+    ``unique`` are the worst of these.
     ``minimal_uniques`` counts, by size, the sets of columns in which a record is unique and in no smaller part of
     which it is: the special uniques of SUDA. Records with many and small ones are the easiest to find (``worst``).
     A leak is a set that has a k below ``least``.
@@ -71,7 +72,12 @@ class KnownColumns(Risk):
             found = np.logical_or.reduce(list(uniques.values())) if uniques else np.zeros(0, bool)
             curve.append({**row, "unique": share(int(found.sum()), evidence.records)})
             before = uniques
-        measured = {"curve": curve, "minimal_uniques": minimal}
+        measured = {
+            "k": min((row["k"] for row in curve), default=0),
+            "unique": max((row["unique"] for row in curve), default=0.0),
+            "curve": curve,
+            "minimal_uniques": minimal,
+        }
         leak = bool(len(release.sizes)) and any(row["k"] < least for row in curve)
         places = tuple(int(alone[place]) for place in worst_of(scores, scores > 0))
         return [Finding(leak, measured, places, left_out=self._left_out(release.shown, len(asked)))]

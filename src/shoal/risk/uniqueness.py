@@ -10,7 +10,7 @@ from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
 
 
 class Uniqueness(Risk):
-    """Some records look like no other: are their persons alone in the population too?
+    """Some records look like no other, and their persons perhaps like nobody else of the population.
 
     ``unique`` and ``pairs`` are the shares of records in classes of one and of two. Where the population is known,
     ``unique_in_population`` is the share of records whose class may stand for one person only. Where just the share
