@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
@@ -99,38 +99,43 @@ def gathered(
     release = _published(_texts(frame, columns), counted.classes.select(keys), texts, counted.census.sizes)
     progress("reading what published texts stand for", 0, 0)
     read, unread = _read(texts, tables, policy)
-    original = None
-    values = None
-    if read and tables.raw is not None:
-        values = np.stack([one.codes(tables.raw[name]) for one, name in zip(read, columns, strict=True)], axis=1)
+    known = replace(
+        base,
+        release=release,
+        persons=None if tables.subjects is None else tables.subjects.rank("dense").cast(pl.Int64).to_numpy(),
+        sensitive=_attributes(frame, tables.raw, policy) or None,
+        earlier=tuple(_earlier(frame, *pair, texts, policy) for pair in zip(tables.earlier, before, strict=True))
+        or None,
+        asked=_asked(policy),
+        seed=policy.seed,
+        progress=progress,
+    )
+    return (_with_meanings(known, frame, tables, policy, read) if read else known), unread
+
+
+def _with_meanings(
+    known: Evidence, frame: pl.DataFrame, tables: Tables, policy: Policy, read: Sequence[Covered]
+) -> Evidence:
+    """Add whom texts may stand for: the persons of the original and of the external table."""
+    assert known.release is not None
+    meaning = tuple(one.meaning for one in read)
+    original, values, population = None, None, known.population
+    if tables.raw is not None:
+        values = np.stack([one.codes(tables.raw[name]) for one, name in zip(read, known.columns, strict=True)], axis=1)
         original = _beside(frame, tables.raw, policy, values=values)
-    external = _people(tables.external, columns, read) if read and tables.external is not None else None
-    people = external if values is None else _distinct(values)
-    meaning = tuple(one.meaning for one in read) if read else None
-    population = base.population
-    if population is None and external is not None and meaning is not None:
-        population = np.zeros(len(release.sizes), np.int64)
-        for place, found in matches(release, meaning, external.tuples):
+    external = None if tables.external is None else _people(tables.external, known.columns, read)
+    if population is None and external is not None:
+        population = np.zeros(len(known.sizes), np.int64)
+        for place, found in matches(known.release, meaning, external.tuples):
             population[place] = external.counts[found].sum()
-    persons = tables.subjects
-    return Evidence(
-        base.sizes,
-        base.least,
-        base.distinct,
-        columns,
-        release,
-        None if persons is None else persons.rank("dense").cast(pl.Int64).to_numpy(),
-        _attributes(frame, tables.raw, policy) or None,
-        meaning,
-        external,
-        population,
-        original,
-        tuple(_earlier(frame, *pair, texts, policy) for pair in zip(tables.earlier, before, strict=True)) or None,
-        people,
-        _asked(policy),
-        policy.seed,
-        progress,
-    ), unread
+    return replace(
+        known,
+        meaning=meaning,
+        external=external,
+        population=population,
+        original=original,
+        people=external if values is None else _distinct(values),
+    )
 
 
 def _texts(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -174,8 +179,9 @@ def _people(table: pl.DataFrame, columns: Sequence[str], read: Sequence[Covered]
 
 
 def _distinct(values: Ints) -> People:
-    tuples, counts = np.unique(values, axis=0, return_counts=True)
-    return People(tuples, counts.astype(np.int64))
+    table = pl.DataFrame(values, schema=[str(place) for place in range(values.shape[1])], orient="row")
+    counted = table.group_by(table.columns).agg(pl.len().alias("count")).sort(table.columns)
+    return People(counted.select(table.columns).to_numpy(), counted["count"].cast(pl.Int64).to_numpy())
 
 
 def _attributes(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> dict[str, Attribute]:
@@ -241,7 +247,8 @@ def _together(frame: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) ->
         if mine.dtype != theirs.dtype:
             mine, theirs = mine.cast(pl.String), theirs.cast(pl.String)
         ranks = pl.concat([mine, theirs]).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-        codes = np.unique(codes * (int(ranks.max(initial=0)) + 1) + ranks, return_inverse=True)[1].astype(np.int64)
+        codes = codes * (int(ranks.max(initial=0)) + 1) + ranks
+        codes = codes if len(names) == 1 else np.unique(codes, return_inverse=True)[1].astype(np.int64)
     return codes[: frame.height], codes[frame.height :]
 
 
