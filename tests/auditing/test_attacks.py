@@ -263,3 +263,39 @@ def test_a_release_of_adult_resists_linking_with_its_original() -> None:
     assert found(audit, "linking")["measured"]["max"] <= 0.1
     assert found(audit, "linking")["measured"]["matched"] == 5000  # texts are true of everyone
     assert not found(audit, "journalist")["found"]
+
+
+MIXED = Policy(
+    quasi_identifiers={
+        "job": {"hierarchy": "tree", "nodes": {"*": {"x": ["a", "b"], "y": ["c", "d"]}}},
+        "age": {"hierarchy": "quantiles", "parts": [2]},
+        "zip": {"hierarchy": "mask", "keep": [2]},
+    },
+    models=POLICY.models,
+)
+PEOPLE = pl.DataFrame({"job": list("abcd"), "age": [20, 30, 40, 50], "zip": [1234, 1278, 9911, 9922]})
+KNOWN = pl.DataFrame({"job": ["a", "stranger", None], "age": [22, 22, 45], "zip": [1299, 1299, 9999]})
+
+
+@pytest.mark.parametrize("original", [PEOPLE, None], ids=["with the original", "without"])
+def test_labels_cover_values_that_the_original_lacks(original: pl.DataFrame | None) -> None:
+    """22 lies in [20, 39], 1299 under 12**; a stranger's job is under no label; who has no job may have any."""
+    published = shoal.anonymize(PEOPLE, MIXED).table
+    assert published["age"].unique().sort().to_list() == ["[20, 39]", "[40, 50]"]
+    measured = found(shoal.audit(published, MIXED, original=original, external=KNOWN), "linking")["measured"]
+    assert (measured["persons"], measured["matched"], measured["max"]) == (3, 2, 0.5)
+
+
+def test_labels_that_nobody_can_read_are_told() -> None:
+    spec = {"hierarchy": "rare", "records": [2]}
+    policy = Policy(quasi_identifiers={"job": spec}, models=POLICY.models)
+    published = pl.DataFrame({"job": ["(rare)"] * 3})
+    audit = shoal.audit(published, policy, external=pl.DataFrame({"job": ["a", "b"]}))
+    assert reason(audit, "linking") == "what 1 texts of job stand for cannot be told without the original"
+
+
+def test_numbers_in_an_external_table_of_texts_are_not_ordered_by_their_letters() -> None:
+    ranges = Policy(quasi_identifiers=["age"], models=POLICY.models)
+    published = pl.DataFrame({"age": ["[5, 30]"] * 2})
+    audit = shoal.audit(published, ranges, external=pl.DataFrame({"age": ["9", "unknown"]}))
+    assert "cannot be told without the original" in reason(audit, "linking")

@@ -102,7 +102,7 @@ def gathered(
     known = replace(
         base,
         release=release,
-        persons=None if tables.subjects is None else tables.subjects.rank("dense").cast(pl.Int64).to_numpy(),
+        persons=_persons(tables.subjects, frame.height),
         sensitive=_attributes(frame, tables.raw, policy) or None,
         earlier=tuple(_earlier(frame, *pair, texts, policy) for pair in zip(tables.earlier, before, strict=True))
         or None,
@@ -138,6 +138,13 @@ def _with_meanings(
     )
 
 
+def _persons(subjects: pl.Series | None, records: int) -> Ints | None:
+    """Return the person of each record; those of another table are told as a fault and not used."""
+    if subjects is None or len(subjects) != records:
+        return None
+    return subjects.rank("dense").cast(pl.Int64).to_numpy()
+
+
 def _texts(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame([texts_of(table[name]).alias(f"q{place}") for place, name in enumerate(columns)])
 
@@ -164,6 +171,8 @@ def _read(texts: Sequence[list[str | None]], tables: Tables, policy: Policy) -> 
         one = covered(shown, tables.raw, tables.external, name, policy)
         if one is None:
             return [], f"{name} has too many different texts and values to compare each with each"
+        if one.unread and tables.raw is None:
+            return [], f"what {one.unread} texts of {name} stand for cannot be told without the original"
         read.append(one)
     return read, ""
 

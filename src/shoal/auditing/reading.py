@@ -124,8 +124,10 @@ class Reader:
         if text in self.place:
             return {self.place[text]}
         found = _RANGE.match(text)
-        if found and found[1] in self.place and found[2] in self.place:
+        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
+        if not text.startswith("{"):
+            return ()
         return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
 
     def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
@@ -157,6 +159,18 @@ class Reader:
             return (), True
         missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
         return self._values(text), missing
+
+    def extent(self, text: str | None) -> tuple[float, float] | None:
+        """Return the least and the greatest number that a label or range covers; ``None`` for any other text."""
+        for step in self.steps:
+            if text in step.names and step.lows is not None and step.highs is not None:
+                number = step.names.index(text)
+                return float(step.lows[number]), float(step.highs[number])
+        found = _RANGE.match(text or "")
+        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
+            low, high = (float(self.domain.values[self.place[end]]) for end in (found[1], found[2]))
+            return low, high
+        return None
 
     def parts_of(self, text: str | None) -> Sequence[Collection[int]]:
         """Return the parts of which each holds the value of some record, if a text is as narrow as its class allows.
