@@ -100,6 +100,7 @@ def test_every_section_is_there(release: shoal.Release) -> None:
         "Promises",
         "Records and classes",
         "Risk",
+        "Attacks",
         "Loss",
         "Columns",
         "Faults of the table",

@@ -144,7 +144,7 @@ class Reader:
         if text in self.place:
             return {self.place[text]}
         found = _RANGE.match(text)
-        if found and found[1] in self.place and found[2] in self.place:
+        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
         if self._set(text) is not None:
             return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
@@ -198,6 +198,47 @@ class Reader:
             return (), True
         missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
         return self._values(text), missing
+
+    def extent(self, text: str | None) -> tuple[float, float] | None:
+        """Return the least and the greatest number that a label or range covers; ``None`` for any other text."""
+        for step in self.steps:
+            if text in step.names and step.lows is not None and step.highs is not None:
+                number = step.names.index(text)
+                return float(step.lows[number]), float(step.highs[number])
+        found = _RANGE.match(text or "")
+        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
+            low, high = (float(self.domain.values[self.place[end]]) for end in (found[1], found[2]))
+            return low, high
+        return None
+
+    def parts_of(self, text: str | None) -> Sequence[Collection[int]]:
+        """Return the parts of which each holds the value of some record, if a text is as narrow as its class allows.
+
+        The ends of a range, the values of a set, the two labels that a label is made of; none where nothing follows.
+        The missing value has the number after the last.
+        """
+        if text is None or text == STAR:
+            return []
+        if text in self.covered:
+            return self._halves(text)
+        if text in self.place:
+            return []
+        values, missing = self.values_of(text)
+        if isinstance(values, range):
+            return [(values[0],), (values[-1],)] if len(values) > 1 else []
+        return [(value,) for value in sorted(values)] + ([(len(self.domain),)] if missing else [])
+
+    def _halves(self, label: str) -> Sequence[Collection[int]]:
+        """Return the values of the two labels that a label is made of; none where it is made of more."""
+        values = sorted(self.covered[label])
+        level = next((level for level, step in enumerate(self.steps) if label in step.names), 0)
+        for step in reversed(self.steps[:level]):
+            halves: dict[int, list[int]] = {}
+            for value in values:
+                halves.setdefault(int(step.numbers[value]), []).append(value)
+            if len(halves) > 1:
+                return list(halves.values()) if len(halves) == 2 else []
+        return [(value,) for value in values] if len(values) == 2 else []
 
     @property
     def total(self) -> int:
@@ -278,6 +319,22 @@ class Reader:
         items = [_item(item) for item in _items(text[1:-1])]
         known = all(item in self.place if item is not None else self.blank for item in items)
         return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
+
+
+def named(text: str) -> list[str]:
+    """Return the values that a text names: itself, both ends of a range, the items of a set.
+
+    Examples
+    --------
+    >>> named("[20, 29]"), named('{a, "b, c", (missing)}'), named("21")
+    (['20', '29'], ['a', 'b, c'], ['21'])
+    """
+    found = _RANGE.match(text)
+    if found:
+        return [found[1], found[2]]
+    if text.startswith("{") and text.endswith("}"):
+        return [item for item in map(_item, _items(text[1:-1])) if item is not None]
+    return [] if text == STAR else [text]
 
 
 def _item(text: str) -> str | None:

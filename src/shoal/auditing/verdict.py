@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ import numpy as np
 import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
+from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
 from shoal.auditing.census import Counted, count
 from shoal.auditing.checks import Check, first_checks, later_checks
 from shoal.auditing.criteria import criteria
+from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.measured import Measures, measured
 from shoal.auditing.minorities import minorities
@@ -27,6 +29,7 @@ from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
 from shoal.policy import Policy
+from shoal.risk.base import Evidence, Progress, silent
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.columns import plain
@@ -109,6 +112,8 @@ class Audit:
     """For each column with a role: what a missing value is, and how many cells show nothing."""
     starred_as: dict[str, int] = field(default_factory=dict)
     """How the suppressed records that are published are written → how many are."""
+    attacks: Attacks = field(default_factory=Attacks)
+    """What attackers tried and found, and what was not tried."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -174,6 +179,7 @@ class Audit:
             "utility": {name: _plain(value) for name, value in self.utility.items()},
             "risk": self.risk,
             "risk_before": self.risk_before,
+            **self.attacks.to_dict(),
             "columns": self.columns,
             "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in self.faults],
             "suppressed_as": {**self.starred_as, **({"left out": self.left_out} if self.left_out else {})},
@@ -208,6 +214,10 @@ def audit(
     asks: Asks | None = None,
     weights: object = None,
     statistics: Fidelity | bool = False,
+    attacks: Asked = None,
+    external: object = None,
+    earlier: Sequence[object] = (),
+    progress: Progress = silent,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -231,6 +241,15 @@ def audit(
     statistics
         Whether to compare the distributions of both tables, and how (:class:`~shoal.auditing.fidelity.Fidelity`); for
         the owner, since it needs the original.
+    attacks
+        Which attacks to run: ``True`` for all, or names (:mod:`shoal.risk`), also with parameters. Without it those
+        that cost next to nothing; all where ``external`` or ``earlier`` is given.
+    external
+        A table of persons that an attacker may hold, with some of the quasi-identifiers.
+    earlier
+        Earlier releases about the same people, or their paths.
+    progress
+        Called with what is being done, how much is done, and how much there is.
 
     Examples
     --------
@@ -244,8 +263,7 @@ def audit(
     policy, asked = promised(policy), Fidelity() if statistics is True else statistics or None
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
-    # a file is audited as it is written: its texts, not what they might be read as
-    frame = open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
+    frame = _as_published(table)
     raw = None if original is None else treated(open_table(original), policy).frame
     if raw is not None:
         roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
@@ -274,6 +292,9 @@ def audit(
     if raw is not None:
         utility, columns, unread = _utility(frame, counted, policy, left_out, readers)
         faults += unread
+    known = at_hand(counted, policy)
+    tables = Tables.of(raw, external, [_as_published(one) for one in earlier], policy, subjects)
+    risks = chosen(attacks, given=tables.given)
     return Audit(
         policy,
         records,
@@ -284,8 +305,8 @@ def audit(
         counted.census.sizes,
         models,
         utility,
-        _risk(counted.census.sizes),
-        {} if given is None else _risk(given[1]["size"].cast(pl.Int64).to_numpy()),
+        risk_of(known),
+        {} if given is None else risk_of(Evidence(given[1]["size"].cast(pl.Int64).to_numpy(), known.least)),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
@@ -293,7 +314,13 @@ def audit(
         (*checks, *later),
         missing_values(counted.classes, frame, raw, policy),
         written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
+        attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
     )
+
+
+def _as_published(table: object) -> pl.DataFrame:
+    """Return a published table; a file is audited as it is written: its texts, not what they might be read as."""
+    return open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
 
 
 def _recounted(model: PrivacyModel, census: Census) -> ModelAudit:
@@ -320,10 +347,6 @@ def _unreadable(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, f
     models = tuple(ModelAudit(model, None, counted=False) for model in policy.models)
     empty = np.zeros(0, np.int64)
     return Audit(policy, records, frame.height, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
-
-
-def _risk(sizes: np.ndarray[Any, Any]) -> dict[str, dict[str, float]]:
-    return {name: find("risk", name)().measure(sizes) for name in names("risk")}  # type: ignore[attr-defined]
 
 
 def _combinations(raw: pl.DataFrame, policy: Policy) -> pl.DataFrame:

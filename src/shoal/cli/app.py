@@ -208,6 +208,16 @@ def audit(
     schema: Annotated[
         bool, typer.Option("--schema", callback=_audit_schema, is_eager=True, help="Print the JSON Schema of --json.")
     ] = False,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Run every attack that the given tables allow.")] = False,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="Run just this attack; may be repeated. shoal list risk shows them.")
+    ] = None,
+    external_table: Annotated[
+        Path | None, typer.Option(help="A table of persons that an attacker may hold.", show_default=False)
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None, typer.Option(help="An earlier release about the same people; may be repeated.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -218,7 +228,8 @@ def audit(
     """Count a published table again. Exit 0 only if every promise holds.
 
     Without a policy, given only what the columns are, the table is measured: exit 0 if it could be counted.
-    The options for reading are for the original; how the release is written is detected.
+    The options for reading are for the original; how the release is written is detected. Leaks that attacks find are
+    told; whether they matter is for a person to judge, and the exit code does not depend on them.
     """
     from shoal.auditing import audit as audit_of
     from shoal.cli.roles import promised_by
@@ -230,7 +241,19 @@ def audit(
     asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
     people = next(iter(owned.values()), None)
     compared = about.asked(statistics, standing, class_column, original=original)
-    checked = audit_of(release, promised, original=given, subjects=people, asks=asks, statistics=compared)
+    with show.progress(quiet or json) as progress:
+        checked = audit_of(
+            release,
+            promised,
+            original=given,
+            subjects=people,
+            asks=asks,
+            statistics=compared,
+            attacks=attack or (True if attacks else None),
+            external=external_table,
+            earlier=earlier or (),
+            progress=progress,
+        )
     if report is not None:
         from shoal.reporting import report as write_report
 
@@ -240,6 +263,8 @@ def audit(
     elif not quiet:
         told = [] if checked.statistics is None else about.lines(checked.statistics)
         show.summary(checked, {} if report is None else {"report": report}, told)
+        if attacks or attack or external_table or earlier:
+            show.attacks(checked.attacks)
         for fault in checked.failures() if checked.models else checked.faults:
             print(f"  - {fault}")
     raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)

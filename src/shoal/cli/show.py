@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from shoal.algorithms.base import Progress
     from shoal.auditing import Audit
+    from shoal.auditing.attacks import Attacks
     from shoal.hierarchies._nodes import Node, Row
     from shoal.release import Release
 
@@ -131,6 +132,31 @@ def measures(audit: Audit) -> Iterator[str]:
         yield f"{name}: not measured, {why}"
     met = [rule["name"] for rule in audit.to_dict()["thresholds"] if rule["met"]]
     yield f"published thresholds that are met: {', '.join(met) or 'none'}"
+
+
+def attacks(tried: Attacks) -> None:
+    """Print what attacks found, and why others were not run."""
+    rows = [
+        [
+            one.risk.key(),
+            one.finding.on,
+            "LEAK" if one.finding.found else "no",
+            ", ".join(f"{name} {_brief(value)}" for name, value in one.finding.measured.items() if _is_brief(value)),
+            one.finding.left_out,
+        ]
+        for one in tried.run
+    ]
+    table(["attack", "on", "leak", "measured", "left out"], rows)
+    for name, reason in tried.not_run.items():
+        print(f"  not run: {name}: {reason}")
+
+
+def _is_brief(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def search(release: Release) -> Iterator[str]:

@@ -16,7 +16,12 @@ def limits(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield what was not checked or cannot be promised, as title and text; the most specific first."""
     yield from _of_the_count(audit)
     yield from _of_the_policy(audit.policy)
-    yield from _of_every_policy()
+    tried = {attack.risk.key() for attack in audit.attacks.run}
+    yield from _of_every_policy(tried)
+
+
+_NOT_COMPARED = "Earlier, later and other owners' releases were not compared."
+_OF_THE_METHOD = "The attacks above tried some ways to do so; there are others."
 
 
 def _of_the_count(audit: Audit) -> Iterator[tuple[str, str]]:
@@ -65,7 +70,7 @@ def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
         )
 
 
-def _of_every_policy() -> Iterator[tuple[str, str]]:
+def _of_every_policy(tried: set[str]) -> Iterator[tuple[str, str]]:
     yield (
         "What else an attacker knows",
         "Only the quasi-identifiers that the policy names were counted. Someone who knows anything else that the "
@@ -82,13 +87,13 @@ def _of_every_policy() -> Iterator[tuple[str, str]]:
     )
     yield (
         "Other releases",
-        "Two tables about the same people can each keep their promises and break them together. Earlier, later and "
-        "other owners' releases were not compared.",
+        "Two tables about the same people can each keep their promises and break them together. "
+        + ("Only the earlier releases that were given were compared." if "temporal" in tried else _NOT_COMPARED),
     )
     yield (
         "Knowledge of the method",
         "Someone who knows the search and the hierarchies can at times undo part of the generalization (minimality "
-        "and downcoding attacks). No such attack was run.",
+        f"and downcoding attacks). {_OF_THE_METHOD if 'downcoding' in tried else 'No such attack was run.'}",
     )
     yield (
         "The legal judgement",

@@ -12,6 +12,7 @@ from shoal.catalog import find
 from shoal.errors import PolicyError
 from shoal.models import presets
 from shoal.reporting import charts
+from shoal.reporting.attacks import attacks
 from shoal.reporting.kept import kept
 from shoal.reporting.limits import limits
 from shoal.reporting.words import NOTHING, between, chance, count, listed, number, share
@@ -25,8 +26,16 @@ _MEASURES = {
     "max": ("worst", "the chance for the person who is easiest to find"),
     "mean": ("mean", "the chance on average over all"),
     "unique": ("alone", "the share that nobody else looks like"),
+    "pairs": ("pairs", "the share that looks like one other"),
+    "median": ("median", "what half do not exceed"),
+    "p95": ("p95", "what 95 of 100 do not exceed"),
+    "above": ("above", "the share with a greater chance than asked"),
+    "linked": ("linked", "the share of right links to the population"),
+    "unique_in_population": ("alone in the population", "the share that may stand for one person only"),
 }
 """Measure of a risk → what it is called, and what it says; a measure that is not here keeps its own name."""
+_SHARES = {"unique", "pairs", "above", "linked", "unique_in_population"}
+"""Measures that are shares of the records, not chances."""
 
 
 def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -45,6 +54,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "risks": _risks(audit),
         "risk_words": _risk_words(audit, unit),
         "risk_chart": _risk_chart(audit),
+        "attacks": attacks(audit),
         "has_before": bool(audit.risk_before),
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
         "bound": _bound(audit),
@@ -209,7 +219,7 @@ def _risks(audit: Audit) -> list[dict[str, Any]]:
 
 def _risk_row(measure: str, before: float | None, after: float) -> dict[str, str]:
     title, meaning = _MEASURES.get(measure, (measure, ""))
-    say = share if measure == "unique" else chance
+    say = share if measure in _SHARES else chance
     return {
         "measure": title,
         "meaning": meaning,

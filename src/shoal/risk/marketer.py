@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from shoal.risk.base import Ints, Risk
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.risk.base import Evidence, Finding, Risk, share
+from shoal.risk.prosecutor import Size
 
 
 class Marketer(Risk):
     """The attacker links every record at random within its class and counts the hits.
 
-    The expected share of right links is the number of classes over the number of records.
+    The expected share of right links is the number of classes over the number of records (``mean``). Against a
+    population each record is linked to one of the persons that its class may stand for (``linked``). A leak is a mean
+    of more than one over ``least``, against the population where there is one.
+
+    Cost: the number of classes.
 
     References
     ----------
@@ -17,11 +26,22 @@ class Marketer(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> Marketer().measure(np.array([1, 4, 5]))
+    >>> Marketer().run(Evidence(np.array([1, 4, 5])))[0].measured
     {'mean': 0.3}
     """
 
-    def measure(self, sizes: Ints) -> dict[str, float]:
-        """Return the expected share of right links."""
-        records = int(sizes.sum())
-        return {"mean": len(sizes) / records if records else 0.0}
+    means: ClassVar[str] = "Somebody who links all records to a list of persons is right more often than promised."
+
+    least: Size | None = None
+    """The least number of records for each that is found; the k of the policy where nothing is said."""
+
+    def run(self, evidence: Evidence) -> list[Finding]:
+        """Look at the sizes of the classes."""
+        least, sizes = self.least or evidence.least, evidence.sizes
+        measured = {"mean": share(len(sizes), evidence.records)}
+        found = len(sizes) * least > evidence.records
+        if evidence.population is not None:
+            hits = float((sizes / np.maximum(evidence.population, sizes)).sum())
+            measured["linked"] = share(hits, evidence.records)
+            found = hits * least > evidence.records * (1 + 1e-12)
+        return [Finding(bool(found), measured)]

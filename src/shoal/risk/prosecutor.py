@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from shoal.risk.base import Ints, Risk
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from shoal.risk._sizes import chances
+from shoal.risk.base import Evidence, Finding, Risk, worst_of
+
+Size = Annotated[int, Field(ge=2, strict=True)]
 
 
 class Prosecutor(Risk):
     """The attacker knows that the person is in the table, and looks for the record.
 
     The chance to be right is one over the size of the person's class: ``max`` is the worst of them, ``mean`` the
-    mean over all records, ``unique`` the share of records that stand alone.
+    mean over all records, ``median`` and ``p95`` what half and 95 of 100 records do not exceed, ``unique`` the share
+    of records that stand alone, ``above`` the share in classes smaller than ``least``. A leak is one such class.
+
+    Cost: the number of classes, sorted.
 
     References
     ----------
@@ -18,14 +28,19 @@ class Prosecutor(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> Prosecutor().measure(np.array([1, 4, 5]))
-    {'max': 1.0, 'mean': 0.3, 'unique': 0.1}
+    >>> Prosecutor().run(Evidence(np.array([1, 4, 5])))[0].measured
+    {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.2, 'p95': 1.0, 'above': 0.1}
     """
 
-    def measure(self, sizes: Ints) -> dict[str, float]:
-        """Return the worst and the mean chance, and the share of unique records."""
-        records = int(sizes.sum())
-        if not records:
-            return {"max": 0.0, "mean": 0.0, "unique": 0.0}
-        unique = int((sizes == 1).sum()) / records
-        return {"max": 1.0 / int(sizes.min()), "mean": len(sizes) / records, "unique": unique}
+    means: ClassVar[str] = (
+        "Somebody who knows that a person is in the table finds the record more easily than promised."
+    )
+
+    least: Size | None = None
+    """The smallest class that is large enough; the k of the policy where nothing is said."""
+
+    def run(self, evidence: Evidence) -> list[Finding]:
+        """Look at the sizes of the classes."""
+        least, sizes = self.least or evidence.least, evidence.sizes
+        small = sizes < least
+        return [Finding(bool(small.any()), chances(sizes, sizes, least), worst_of(-sizes, small))]

@@ -134,7 +134,17 @@ def population_column(path: str, name: str, kind: pl.DataType) -> pl.Series:
     frame = population_frame(path)
     if name not in frame.columns:
         return pl.Series("values", [], dtype=kind)
-    column = plain(frame[name])
+    return of_kind(plain(frame[name]), kind)
+
+
+def of_kind(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Return a plain column in another plain type; what is no value of that type is missing.
+
+    Examples
+    --------
+    >>> of_kind(pl.Series(["21", "old"]), pl.Int64()).to_list()
+    [21, None]
+    """
     if column.dtype == kind:
         return column
     if column.dtype.is_numeric() and kind.is_numeric():

@@ -1,0 +1,50 @@
+"""Who may be in which class: what classes show against what is known of persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from shoal.risk._evidence import Ints, Meaning, Published
+
+
+def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:
+    """Yield each class with the tuples that it may stand for, by what it shows in every column.
+
+    Classes that show the same in the first columns are looked at together, so each text is compared once with those
+    tuples only that all texts before it cover. A value that is not known (-1) is covered by every text.
+
+    Examples
+    --------
+    >>> release = Published(np.array([0, 1]), np.array([[0], [1]]), np.array([1, 1]))
+    >>> covers = np.array([[True, True, False], [False, True, True]])
+    >>> for number, found in matches(release, [Meaning(covers, covers - 1)], np.array([[0], [1], [-1]])):
+    ...     print(number, found)
+    0 [0 1 2]
+    1 [1 2]
+    """
+    if not len(release.shown):
+        return
+    # columns whose texts cover least come first: they rule out most
+    order = sorted(range(len(meaning)), key=lambda place: float(meaning[place].covers.mean()))
+    shown = release.shown[:, order]
+    sorted_classes = np.lexsort(shown.T[::-1])
+    covers = [np.hstack((meaning[place].covers, np.ones((len(meaning[place].covers), 1), bool))) for place in order]
+    yield from _descend(shown[sorted_classes], sorted_classes, covers, tuples[:, order], np.arange(len(tuples)), 0)
+
+
+def _descend(
+    shown: Ints, classes: Ints, covers: Sequence[np.ndarray], tuples: Ints, alive: Ints, column: int
+) -> Iterator[tuple[int, Ints]]:
+    if column == len(covers):
+        for number in classes.tolist():
+            yield number, alive
+        return
+    texts = shown[:, column]
+    begins = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
+    values = tuples[alive, column]  # -1 is the last place: not known, covered
+    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(texts)], strict=True):
+        inside = alive[covers[column][texts[begin]][values]]
+        if len(inside):
+            yield from _descend(shown[begin:end], classes[begin:end], covers, tuples, inside, column + 1)

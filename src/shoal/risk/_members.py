@@ -1,0 +1,18 @@
+"""Whose records a class holds, where what it shows leaves no doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shoal.risk._evidence import Evidence, Ints
+from shoal.risk._matching import matches
+
+
+def members(evidence: Evidence) -> Iterator[tuple[int, Ints]]:
+    """Yield each class that may stand for just as many persons as it has, with the tuples of these persons."""
+    assert evidence.release is not None
+    assert evidence.meaning is not None
+    assert evidence.people is not None
+    for place, found in matches(evidence.release, evidence.meaning, evidence.people.tuples):
+        if int(evidence.people.counts[found].sum()) == int(evidence.sizes[place]):
+            yield place, found
