@@ -101,6 +101,7 @@ def test_every_section_is_there(release: shoal.Release) -> None:
         "Records and classes",
         "Risk",
         "Attacks",
+        "Published rules",
         "Loss",
         "Columns",
         "Faults of the table",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shoal.reporting.words import number
+from shoal.reporting.words import listed, number
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -24,7 +24,10 @@ def attacks(audit: Audit) -> dict[str, Any]:
         }
         for one in audit.attacks.run
     ]
-    return {"run": rows, "not_run": list(audit.attacks.not_run.items())}
+    reasons: dict[str, list[str]] = {}
+    for name, reason in audit.attacks.not_run.items():
+        reasons.setdefault(reason, []).append(name)
+    return {"run": rows, "not_run": [(reason, listed(names)) for reason, names in reasons.items()]}
 
 
 def _told(value: Any) -> str:

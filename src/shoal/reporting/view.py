@@ -13,6 +13,7 @@ from shoal.errors import PolicyError
 from shoal.models import presets
 from shoal.reporting import charts
 from shoal.reporting.attacks import attacks
+from shoal.reporting.judgements import judgements
 from shoal.reporting.kept import kept
 from shoal.reporting.limits import limits
 from shoal.reporting.words import NOTHING, between, chance, count, listed, number, share
@@ -61,6 +62,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "loss_chart": charts.bars([(name, float(told["certainty-penalty"])) for name, told in _lost(audit)]),
         "columns": list(_columns(audit)),
         "kept": kept(audit.statistics),
+        "judged": judgements(audit),
         "request": None if manifest is None else _request(manifest.get("request")),
         "rounds": [] if manifest is None else list(_rounds(manifest.get("recoding"))),
         "faults": [fault.to_dict() for fault in audit.faults],
