@@ -154,7 +154,6 @@ def describe(family: str) -> list[dict[str, Any]]:
                 "class": entry.__name__,
                 "summary": entry.summary(),
                 "parameters": parameters,
-                **({"aliases": list(entry.aliases)} if entry.aliases else {}),
                 **entry.notes(),
             }
         )

@@ -124,7 +124,12 @@ def test_compare_puts_algorithms_side_by_side(case: Path) -> None:
 def test_list_json_is_the_contract(family: str) -> None:
     rows = json.loads(run("list", family, "--json", check=0).stdout)
     assert [row["name"] for row in rows] == list(shoal.catalog.names(family))
-    more = {"models": {"protects_from", "leaves_open"}, "risk": {"needs", "means"}}.get(family, set())
+    notes = {
+        "models": {"protects_from", "leaves_open"},
+        "risk": {"needs", "means"},
+        "utility": {"aliases", "direction", "searched"},
+    }
+    more = notes.get(family, set())
     assert all(set(row) == {"name", "class", "summary", "parameters", *more} for row in rows)
     assert all(row[key] for row in rows for key in more)
 

@@ -138,8 +138,8 @@ class Metric(Entry):
 
     @classmethod
     def notes(cls) -> dict[str, Any]:
-        """Return which direction is better, and whether a search can go by it."""
-        return {"direction": cls.direction, "searched": not cls.unsearchable}
+        """Return its other names, which direction is better, and whether a search can go by it."""
+        return {"aliases": list(cls.aliases), "direction": cls.direction, "searched": not cls.unsearchable}
 
     @abstractmethod
     def totals(self, outcome: Outcome) -> Any:
