@@ -28,6 +28,7 @@ NAMES = (
     "ramana13",
     "sarrafi17",
     "yaseen18",
+    "statistics_attack",
 )
 
 

@@ -12,6 +12,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``algorithms``          SEARCH: one file per paper
 ``recodings``           DECISION: what a search may answer
 ``bounds``              what no local recoding can go below (``sharing`` finds it, over ``ladders``)
+``outputs``             what a release is made of: generalized, statistics, anatomy (``anatomy`` makes its groups)
 ``weighing``            may a request be answered with the data as they are?
 ``utility``, ``risk``   what is lost, what an attacker can do
 ``release``, ``auditing``  RELEASE and AUDIT

@@ -7,8 +7,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from shoal.decision import Decision
+from shoal.anatomy import Groups
 from shoal.policy import Policy
+from shoal.recodings.base import Recoding
 from shoal.tables.columns import population_frame
 from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
@@ -17,7 +18,7 @@ from shoal.weighing import weigh
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 
 
-def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str, Any]:
+def manifest_of(source: Source, policy: Policy, recoding: Recoding | Groups) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
     Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original
@@ -32,7 +33,7 @@ def manifest_of(source: Source, policy: Policy, decision: Decision) -> dict[str,
         **_population(policy),
         "seed": "secret" if policy.has_secret_seed else policy.seed,
         **weighed,
-        "recoding": decision.recoding.to_dict(),
+        "recoding": recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
     }
 

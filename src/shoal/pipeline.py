@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from shoal.algorithms.base import Progress, silent
 from shoal.auditing import audit
 from shoal.auditing.truth import truth_faults
@@ -13,11 +15,15 @@ from shoal.bounds import LowerBound
 from shoal.decision import blocking_boundaries, ceilings, decide
 from shoal.errors import AuditFailed, Infeasible, Misfit
 from shoal.manifest import manifest_of
+from shoal.outputs import Anatomy
 from shoal.policy import Policy
 from shoal.relaxations import explained
 from shoal.release import Release, attained_by, disagreements
+from shoal.tables.anatomize import anatomized
 from shoal.tables.apply import apply
 from shoal.tables.check import check
+from shoal.tables.outputs import formed
+from shoal.tables.pseudonyms import Key, pseudonymized
 from shoal.tables.source import Source, open_table
 from shoal.tables.treatments import treated
 
@@ -33,6 +39,7 @@ def anonymize(
     *,
     progress: Progress = silent,
     bound: LowerBound | None = None,
+    key: Key | None = None,
     **options: Any,
 ) -> Release:
     """Turn a table about people into one that can be published.
@@ -48,6 +55,9 @@ def anonymize(
     bound
         How to find what no local recoding can go below, which is told with a local release; by default in about a
         tenth of the time that the release takes. ``LowerBound(effort=10)`` spends about ten seconds on it.
+    key
+        Where the policy asks for pseudonyms: the key, as bytes or as the path of its file; by default it is taken from
+        the environment (``SHOAL_KEY``). It is written nowhere.
     options
         How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
 
@@ -73,13 +83,17 @@ def anonymize(
     misfits = [fault for fault in check(given, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
+    named = pseudonymized(source.frame, policy, key)
+    if isinstance(policy.output, Anatomy):
+        return _in_two(source, named, policy, progress)
     try:
         decision = decide(source.frame, policy, progress).bounded(bound, progress)
     except Infeasible as error:
         known, held = ceilings(source.frame, policy), blocking_boundaries(source.frame, policy)
         raise explained(error, policy, lambda other: _loss_of(source, other), known, held) from None
-    applied = apply(source.frame, policy, decision.encoded, decision.publication)
-    published = source.restore(applied.frame.clone())  # the caller's own: what they do to it does not reach the release
+    applied = apply(named, policy, decision.encoded, decision.publication)
+    made = formed(applied, source.frame, policy)
+    published = source.restore(made.frame.clone())  # the caller's own: what they do to it does not reach the release
     progress("auditing", 0, 0)
     checked = audit(
         published,
@@ -88,23 +102,47 @@ def anonymize(
         subjects=applied.subjects,
         asks=applied.asks,
         weights=applied.weights,
+        beside=next(iter(made.parts.values()), None),
+        rows=applied.rows,
     ).claiming(decision.bound)
     untrue = truth_faults(applied.pairs, source.frame, policy)
     faults = [*checked.failures(), *untrue, *disagreements(checked, decision.attained)]
     if faults:
         raise AuditFailed(faults)
-    manifest = manifest_of(source, policy, decision)
     return Release(
         published,
         policy,
         decision.recoding,
         attained_by(checked),
         checked,
-        manifest,
+        manifest_of(source, policy, decision.recoding),
         source,
-        applied.frame,
+        made.frame,
         applied.subjects,
         applied.asks,
         applied.weights,
         decision.loss,
+        made.parts,
+        applied.rows,
+    )
+
+
+def _in_two(source: Source, named: pl.DataFrame, policy: Policy, progress: Progress) -> Release:
+    """Return an anatomy: nothing is generalized, and no search is needed."""
+    progress("grouping", 0, 0)
+    made = anatomized(named, policy)
+    published = source.restore(made.frame.clone())
+    progress("auditing", 0, 0)
+    checked = audit(published, policy, original=source, beside=made.sensitive, rows=made.rows).require()
+    return Release(
+        published,
+        policy,
+        made.groups,
+        attained_by(checked),
+        checked,
+        manifest_of(source, policy, made.groups),
+        source,
+        made.frame,
+        parts={"sensitive": made.sensitive},
+        rows=made.rows,
     )

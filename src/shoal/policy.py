@@ -21,8 +21,9 @@ from shoal.catalog import Frozen, OneOf, find
 from shoal.errors import Fault, PolicyError, nearest
 from shoal.models import presets
 from shoal.models.base import PrivacyModel
+from shoal.outputs import Generalized, Output
 from shoal.recodings.base import Form
-from shoal.roles import Identifier, QuasiIdentifier, Sensitive
+from shoal.roles import Identifier, QuasiIdentifier, Sensitive, resolved
 from shoal.utility.base import Metric
 
 __all__ = ["Identifier", "Policy", "QuasiIdentifier", "Relaxation", "Sensitive"]
@@ -42,7 +43,7 @@ class Policy(Frozen):
     """
 
     identifiers: dict[str, Identifier] = Field(default={})
-    """Columns that name a person; never published."""
+    """Columns that name a person; never published, but as keyed pseudonyms where that is asked."""
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     """Columns that an attacker may know; generalized until the models hold."""
     sensitive: dict[str, Sensitive] = Field(default_factory=dict)
@@ -76,6 +77,8 @@ class Policy(Frozen):
     """Whether suppressed records are published as ``*`` (left out where they would not comply), or always left out."""
     publish: Form = "labels"
     """What local recoding publishes of a class: its label, its range, or its set of values."""
+    output: Output = Generalized()
+    """What the release is made of: ``generalized``, ``statistics`` or ``anatomy`` (:mod:`shoal.outputs`)."""
     threshold: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """The weight up to which a request for some columns may be answered with the data as they are
     (:func:`shoal.weighing.weigh`); without it none may. A release keeps its models whatever the threshold."""
@@ -200,6 +203,13 @@ class Policy(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _output_can_keep_it(self) -> Policy:
+        faults = list(self.output.faults(self))
+        if faults:
+            raise PolicyError(faults)
+        return self
+
+    @model_validator(mode="after")
     def _drawn_fairly(self) -> Policy:
         for number, model in enumerate(self.models):
             faults = list(_of_a_sample(self)) if model.draws else []
@@ -231,6 +241,11 @@ class Policy(Frozen):
         """The columns that are never published: identifiers, the subject, and what each person asks for."""
         people = () if self.subject is None else (self.subject,)
         return tuple(dict.fromkeys((*self.identifiers, *people, *self.asks)))
+
+    @property
+    def pseudonyms(self) -> dict[str, str]:
+        """Identifier → the column in which its pseudonyms are published, where they are."""
+        return {name: f"{name}.pseudonym" for name, column in self.identifiers.items() if column.pseudonym}
 
     @property
     def asks(self) -> tuple[str, ...]:
@@ -283,7 +298,7 @@ class Policy(Frozen):
     @property
     def has_secret_seed(self) -> bool:
         """Whether a promise holds only while nobody else knows the seed."""
-        return any(model.draws for model in self.models)
+        return self.output.has_secret_seed or any(model.draws for model in self.models)
 
     def to_yaml(self, *, defaults: bool = False) -> str:
         """Return the policy as YAML; with its defaults, as a person signs it, if asked."""
@@ -307,7 +322,7 @@ class Policy(Frozen):
             raise PolicyError("is not YAML", where=source, got=" ".join(str(error).split())) from None
         if not isinstance(data, dict):
             raise PolicyError("must be a mapping of keys", where=source, got=type(data).__name__)
-        return cls(**{str(key): value for key, value in _resolved(data, folder).items()})
+        return cls(**{str(key): value for key, value in resolved(data, folder).items()})
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
@@ -361,6 +376,9 @@ def _of_a_sample(policy: Policy) -> Iterator[Fault]:
         yield Fault("these would be published as they are", "sensitive", ", ".join(policy.sensitive), hint)
     if policy.others == "keep":
         yield Fault("they would be published as they are", "others", "keep", "say others: drop")
+    more = [*policy.pseudonyms, *([] if policy.output.beside is None else [policy.output.form])]
+    if more:
+        yield Fault("more would be told than the texts of a sample", "output", ", ".join(more), "leave them out")
     if policy.subject is not None:
         yield Fault("it protects records, not persons with several", "subject", policy.subject)
     if policy.asks:
@@ -374,21 +392,6 @@ def _of_a_sample(policy: Policy) -> Iterator[Fault]:
     if policy.seed < _SECRET:
         hint = "draw a secret one: python -c 'import secrets; print(secrets.randbits(128))'"
         yield Fault("the seed can be guessed, and with it the sample", "seed", str(policy.seed), hint)
-
-
-def _resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
-    """Make the paths of hierarchy files absolute, seen from the policy's folder."""
-    roles = [role for role in ("quasi_identifiers", "sensitive") if isinstance(data.get(role), dict)]
-    if folder is None:
-        return data
-    if isinstance(data.get("population"), str):
-        data = {**data, "population": str(folder / data["population"])}
-    return {**data, **{role: {name: _absolute(spec, folder) for name, spec in data[role].items()} for role in roles}}
-
-
-def _absolute(spec: Any, folder: Path) -> Any:
-    named = isinstance(spec, dict) and "file" in spec
-    return {**spec, "file": str(folder / str(spec["file"]))} if named else spec
 
 
 @dataclass(frozen=True)

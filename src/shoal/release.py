@@ -8,12 +8,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.algorithms.base import titles
+from shoal.anatomy import Groups
 from shoal.auditing import Audit, audit
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
@@ -35,7 +37,7 @@ class Release:
     table: Any
     """The published table, of the same library as the input."""
     policy: Policy
-    recoding: Recoding = field(repr=False)
+    recoding: Recoding | Groups = field(repr=False)
     attained: dict[str, Any]
     """Model name → what the published table attains."""
     audit: Audit = field(repr=False)
@@ -51,6 +53,15 @@ class Release:
     """The weight of each published record where those of a survey count, for the owner's audits; never written."""
     claimed_loss: float = field(default=float("nan"), repr=False)
     """The loss that the search claims."""
+    parts: dict[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+    """The second table of a release that has two, by name: ``statistics`` or ``sensitive``."""
+    rows: pl.Series | None = field(default=None, repr=False)
+    """The original record of each published one, for the owner's audits; never written."""
+
+    @property
+    def beside(self) -> Any:
+        """The second table of a release that has two (statistics, anatomy), of the same library as the input."""
+        return next((self.source.restore(part.clone()) for part in self.parts.values()), None)
 
     @property
     def suppressed(self) -> float:
@@ -65,7 +76,8 @@ class Release:
 
     def __repr__(self) -> str:
         attained = ", ".join(f"{name}={value}" for name, value in self.attained.items())
-        return f"<Release {attained}; {self.suppressed:.1%} of records suppressed; loss {self.loss:.4f}>"
+        lost = "" if isnan(self.loss) else f"; loss {self.loss:.4f}"
+        return f"<Release {attained}; {self.suppressed:.1%} of records suppressed{lost}>"
 
     def write(self, out: str | Path, *, format: str | None = None, statistics: bool = True) -> dict[str, Path]:
         """Write release, audit, report and manifest into a folder; all of them or nothing.
@@ -92,7 +104,7 @@ class Release:
                 raise
             reason = error.strerror or str(error)
             raise WriteError("cannot write", where=str(folder), got=reason, hint=_write_hint(error)) from None
-        _remove_stale(folder, names[0])
+        _remove_stale(folder, names)
         return {Path(name).stem: folder / name for name in names}
 
     def write_subjects(self, path: str | Path) -> None:
@@ -112,7 +124,7 @@ class Release:
 
     def _spare_the_source(self, folder: Path, name: str) -> None:
         source = self.source.path
-        if source is not None and source.resolve().parent == folder.resolve() and source.stem == "release":
+        if source is not None and source.resolve().parent == folder.resolve() and source.stem in _STEMS:
             raise WriteError(
                 "the original table would be replaced by its release",
                 where=str(folder / name),
@@ -120,18 +132,20 @@ class Release:
             )
 
     def _write_all(self, workshop: Path, kind: str, *, statistics: bool) -> list[str]:
-        release = workshop / f"release{ENDINGS[kind]}"
-        write_bytes(release, to_bytes(self.frame, kind))
-        checked = self._read_back(release, kind, statistics=statistics)
+        tables = {"release": self.frame, **{f"release-{name}": part for name, part in self.parts.items()}}
+        paths = {name: workshop / f"{name}{ENDINGS[kind]}" for name in tables}
+        for name, table in tables.items():
+            write_bytes(paths[name], to_bytes(table, kind))
+        checked = self._read_back(tables, paths, kind, statistics=statistics)
         if self.manifest.get("policy_hash") != self.policy.hash:
             raise AuditFailed("the manifest speaks of another policy", got=str(self.manifest.get("policy_hash")))
         write_bytes(workshop / "audit.json", checked.to_json().encode())
         write_bytes(workshop / "report.html", render(checked, self.manifest).encode())
         manifest = {**self.manifest, "files": _hashes(workshop)}
         write_bytes(workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
-        return [release.name, "audit.json", "report.html", "manifest.json"]
+        return [*(path.name for path in paths.values()), "audit.json", "report.html", "manifest.json"]
 
-    def audit_again(self, table: object, *, statistics: bool = False) -> Audit:
+    def audit_again(self, table: object, beside: object = None, *, statistics: bool = False) -> Audit:
         """Audit a table as this release, with what only the owner knows of each published record."""
         return audit(
             table,
@@ -141,20 +155,23 @@ class Release:
             asks=self.asks,
             weights=self.weights,
             statistics=statistics,
+            beside=beside,
+            rows=self.rows,
         )
 
-    def _read_back(self, path: Path, kind: str, *, statistics: bool) -> Audit:
+    def _read_back(
+        self, tables: dict[str, pl.DataFrame], paths: dict[str, Path], kind: str, *, statistics: bool
+    ) -> Audit:
         """Audit the bytes on the disk; whatever differs from what the search claimed is a failure."""
-        data = path.read_bytes()
         # as the file was written, nothing detected: the audit counts the cells that are in it
-        written = read_file(
-            path, types=False, **({"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {})
-        )
-        checked = self.audit_again(written, statistics=statistics)
-        checked = checked.claiming(self.audit.claimed_bound)
-        faults = [*checked.failures(), *bytes_faults(data, kind, self.frame, self.source.frame)]
-        if list(written.columns) != list(self.frame.columns):
-            faults.append(Fault("the file's columns are not the release's", got=", ".join(written.columns)))
+        how = {"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {}
+        written = {name: read_file(path, types=False, **how) for name, path in paths.items()}
+        checked = self.audit_again(*written.values(), statistics=statistics).claiming(self.audit.claimed_bound)
+        faults = checked.failures()
+        for name, table in tables.items():
+            faults += bytes_faults(paths[name].read_bytes(), kind, table, self.source.frame)
+            if list(written[name].columns) != list(table.columns):
+                faults.append(Fault("the file's columns are not the release's", name, ", ".join(written[name].columns)))
         faults += disagreements(checked, self.attained, self.audit)
         if faults:
             raise AuditFailed(faults)
@@ -222,11 +239,14 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
-def _remove_stale(folder: Path, current: str) -> None:
-    """Remove an earlier release of another format: the manifest no longer vouches for it."""
-    for ending in ENDINGS.values():
-        if f"release{ending}" != current:
-            (folder / f"release{ending}").unlink(missing_ok=True)
+_STEMS = ("release", "release-statistics", "release-sensitive")
+
+
+def _remove_stale(folder: Path, current: list[str]) -> None:
+    """Remove an earlier release of another format or form: the manifest no longer vouches for it."""
+    for name in (f"{stem}{ending}" for stem in _STEMS for ending in ENDINGS.values()):
+        if name not in current:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _write_hint(error: OSError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace as dc_replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_serializer, model_validator
@@ -139,7 +140,7 @@ class QuasiIdentifier(_Role):
 
 
 class Identifier(Frozen):
-    """A column that names a person: never published.
+    """A column that names a person: never published, but as a pseudonym where that is asked.
 
     Examples
     --------
@@ -149,6 +150,11 @@ class Identifier(Frozen):
 
     weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """What a request for the column weighs; the policy's threshold where nothing is said."""
+    pseudonym: Annotated[bool, Field(strict=True)] = False
+    """Whether a keyed pseudonym is published in its place, in a column ``NAME.pseudonym``: the same for the same value
+    in every table that is released with the same key. The key is given to :func:`shoal.anonymize`, never here."""
+    digits: Annotated[int, Field(ge=8, le=64, strict=True)] = 16
+    """How many hexadecimal digits a pseudonym has."""
 
     @model_validator(mode="before")
     @classmethod
@@ -175,3 +181,18 @@ class Sensitive(_Role):
     @classmethod
     def _own_schema(cls) -> dict[str, Any]:
         return {"weight": {"type": "number", "minimum": 0, "default": 0}, **super()._own_schema()}
+
+
+def resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
+    """Make the paths of hierarchy files absolute, seen from the policy's folder."""
+    roles = [role for role in ("quasi_identifiers", "sensitive") if isinstance(data.get(role), dict)]
+    if folder is None:
+        return data
+    if isinstance(data.get("population"), str):
+        data = {**data, "population": str(folder / data["population"])}
+    return {**data, **{role: {name: _absolute(spec, folder) for name, spec in data[role].items()} for role in roles}}
+
+
+def _absolute(spec: Any, folder: Path) -> Any:
+    named = isinstance(spec, dict) and "file" in spec
+    return {**spec, "file": str(folder / str(spec["file"]))} if named else spec

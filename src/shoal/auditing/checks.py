@@ -41,6 +41,7 @@ class Check:
 
 
 _ASKS = {
+    "form": "Do ends, class numbers, statistics and pseudonyms tell what they may, and no more?",
     "columns": "Are all quasi-identifiers there, and no identifier, index or column without a role?",
     "treatments": "Does a treated column show no more than its treatment leaves?",
     "records": "Has the published table no more records than the original?",
@@ -53,6 +54,11 @@ _NO_ORIGINAL = "the original table was not given"
 _NO_FILE = "the table was not read from a file"
 
 
+def form_check(faults: Iterable[Fault]) -> Check:
+    """Return the check of what the output form adds."""
+    return _check("form", faults)
+
+
 def first_checks(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> list[Check]:
     """Return the checks that come before anything is counted."""
     return [
@@ -63,13 +69,17 @@ def first_checks(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) 
 
 def later_checks(
     table: object,
+    whole: pl.DataFrame,
     frame: pl.DataFrame,
     original: tuple[pl.DataFrame, pl.DataFrame] | None,
     classes: pl.DataFrame,
     policy: Policy,
     readers: Mapping[str, Reader],
 ) -> list[Check]:
-    """Return the checks that compare with the original, given as its records and its combinations."""
+    """Return the checks that compare with the original, given as its records and its combinations.
+
+    ``whole`` is the table with the columns that its output form adds.
+    """
     names = ("records", "order", "values", "labels", "bytes")
     if original is None:
         return [Check(name, _ASKS[name], not_run=_NO_ORIGINAL) for name in names]
@@ -84,7 +94,7 @@ def later_checks(
     if not isinstance(table, (str, Path)):
         return [*checks, Check("bytes", _ASKS["bytes"], not_run=_NO_FILE)]
     path = Path(table)
-    return [*checks, _check("bytes", bytes_faults(path.read_bytes(), format_of(path), frame, raw))]
+    return [*checks, _check("bytes", bytes_faults(path.read_bytes(), format_of(path), whole, raw))]
 
 
 def _check(name: str, faults: Iterable[Fault]) -> Check:

@@ -77,7 +77,7 @@ def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> l
     for name in frame.columns:
         if name in policy.quasi_identifiers or name not in raw.columns:
             continue
-        before, after = (_plain(column).value_counts(name="count") for column in (raw[name], frame[name]))
+        before, after = (comparable(column).value_counts(name="count") for column in (raw[name], frame[name]))
         both = after.join(before, on="values", how="left", nulls_equal=True, suffix=" before")
         more = both.filter(pl.col("count") > pl.col("count before").fill_null(0)).height
         if more:
@@ -86,8 +86,8 @@ def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> l
     return faults
 
 
-def _plain(column: pl.Series) -> pl.Series:
-    # the published column may have been read from a file: compare what is written
+def comparable(column: pl.Series) -> pl.Series:
+    """Return what is written of a column: the published one may have been read from a file."""
     return written(column).replace("", None)
 
 

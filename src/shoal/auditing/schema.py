@@ -78,6 +78,7 @@ _REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
     "format": ("The number of this form. Keys are added to it, none is taken away or changed.", {"const": 1}),
     "promised": ("Whether a policy with models was audited, or a table only measured.", _YES),
     "holds": ("Whether every promise holds and nothing is wrong; null where nothing was promised.", _YES_OR_NOT),
+    "form": ("What the release is made of.", {"enum": ["generalized", "statistics", "anatomy"]}),
     "records": ("Records of the original table, of the published one where that was not given.", _WHOLE),
     "published": ("Records of the published table.", _WHOLE),
     "suppressed": ("Records that show nothing or are left out.", _WHOLE),

@@ -21,6 +21,7 @@ from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.measured import Measures, measured
 from shoal.auditing.minorities import minorities
+from shoal.auditing.outputs import Beside, without_added
 from shoal.auditing.reading import Meanings, Reader, meanings_of
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import missing_values, written_as
@@ -28,6 +29,7 @@ from shoal.auditing.thresholds import thresholds
 from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
+from shoal.outputs import Anatomy
 from shoal.policy import Policy
 from shoal.risk.base import Evidence, Progress, silent
 from shoal.tables import open_table
@@ -123,6 +125,11 @@ class Audit:
         return self.starred + self.left_out
 
     @property
+    def is_linkable(self) -> bool:
+        """Whether records stand alone whatever the models say: by a pseudonym, or by exact quasi-identifiers."""
+        return bool(self.policy.pseudonyms) or isinstance(self.policy.output, Anatomy)
+
+    @property
     def holds(self) -> bool:
         """Whether every promise holds and nothing is wrong with the table; never where nothing was promised."""
         return bool(self.models) and all(model.holds for model in self.models) and self.is_clean
@@ -168,6 +175,7 @@ class Audit:
             "format": FORMAT,
             "promised": bool(self.models),
             "holds": self.holds if self.models else None,
+            "form": self.policy.output.form,
             "records": self.records,
             "published": self.published,
             "suppressed": self.suppressed,
@@ -185,7 +193,7 @@ class Audit:
             "suppressed_as": {**self.starred_as, **({"left out": self.left_out} if self.left_out else {})},
             "measured": self.measured.to_dict(),
             "thresholds": thresholds(self.measured.k),
-            "criteria": criteria(entry.model for entry in self.models if entry.holds),
+            "criteria": criteria(entry.model for entry in self.models if entry.holds and not self.is_linkable),
             "hygiene": [check.to_dict() for check in self.checks],
             "missing": self.missing,
             "policy_hash": self.policy.hash,
@@ -218,6 +226,8 @@ def audit(
     external: object = None,
     earlier: Sequence[object] = (),
     progress: Progress = silent,
+    beside: object = None,
+    rows: pl.Series | None = None,
 ) -> Audit:
     """Count a published table again and say what holds.
 
@@ -250,6 +260,12 @@ def audit(
         Earlier releases about the same people, or their paths.
     progress
         Called with what is being done, how much is done, and how much there is.
+    beside
+        The second table of a release that has two (statistics, anatomy), or the path of its file; the file that lies
+        beside the first by default.
+    rows
+        The original record of each published one, from 0. Only the owner has this; without it statistics are found to
+        be possible, not to be true.
 
     Examples
     --------
@@ -270,7 +286,13 @@ def audit(
         misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
         if misfits:  # losses cannot be measured against such a table
             raise Misfit(misfits)
-    checks = first_checks(frame, raw, policy)
+    second, whole = Beside.of(beside, table, policy), frame
+    if isinstance(policy.output, Anatomy):
+        from shoal.auditing.anatomy import audit_anatomy
+
+        return audit_anatomy(frame, raw, policy, second, rows, table if isinstance(table, (str, Path)) else None)
+    frame, added = without_added(whole, raw, policy, second, rows)
+    checks = [*added, *first_checks(frame, raw, policy)]
     faults = [fault for check in checks for fault in check.faults]
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(frame, raw, policy, faults)
@@ -281,7 +303,7 @@ def audit(
     census = replace(counted.census, asks=told)
     readers = {} if raw is None else {name: Reader(raw, name, policy) for name in policy.quasi_identifiers}
     given = None if raw is None else (raw, _combinations(raw, policy))
-    later = later_checks(table, frame, given, counted.classes, policy, readers)
+    later = later_checks(table, whole, frame, given, counted.classes, policy, readers)
     faults += [fault for check in later for fault in check.faults]
     models = tuple(_recounted(model, census) for model in policy.models)
     records = frame.height if raw is None else raw.height

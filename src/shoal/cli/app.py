@@ -126,6 +126,10 @@ def anonymize(
     statistics: Annotated[
         bool, typer.Option(help="Compare the distributions of original and published columns in the report.")
     ] = True,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -147,7 +151,7 @@ def anonymize(
     with show.progress(quiet or json) as progress:
         given = reading(delimiter, quote, encoding, sheet)
         effort = None if bound is None else LowerBound(effort=bound)
-        release = release_of(data, Policy.read(policy), progress=progress, bound=effort, **given)
+        release = release_of(data, Policy.read(policy), progress=progress, bound=effort, key=key, **given)
         files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
@@ -228,7 +232,8 @@ def audit(
     """Count a published table again. Exit 0 only if every promise holds.
 
     Without a policy, given only what the columns are, the table is measured: exit 0 if it could be counted.
-    The options for reading are for the original; how the release is written is detected. Leaks that attacks find are
+    The options for reading are for the original; how the release is written is detected, and the second file of a
+    release that has two (statistics, anatomy) is looked for beside the first. Leaks that attacks find are
     told; whether they matter is for a person to judge, and the exit code does not depend on them.
     """
     from shoal.auditing import audit as audit_of

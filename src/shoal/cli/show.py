@@ -106,6 +106,8 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
             f"on average {before['mean']:.1%} before, {after['mean']:.1%} after"
         )
         console.print(f"  records that stood alone: {before['unique']:.1%} before, {after['unique']:.1%} after")
+    for note in (fault for fault in audit.faults if fault.kind == "note"):
+        console.print(f"  note: {note}", markup=False)
     for line in told:
         console.print(f"  {line}", markup=False)
     for name, path in files.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shoal.outputs import least_class
 from shoal.reporting.words import listed
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def limits(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield what was not checked or cannot be promised, as title and text; the most specific first."""
     yield from _of_the_count(audit)
+    yield from _of_the_form(audit.policy)
     yield from _of_the_policy(audit.policy)
     tried = {attack.risk.key() for attack in audit.attacks.run}
     yield from _of_every_policy(tried)
@@ -30,6 +32,28 @@ def _of_the_count(audit: Audit) -> Iterator[tuple[str, str]]:
             "The original table",
             "It was not compared with the published one: losses, the risk before, records that were left out "
             "and the order of the records are not covered.",
+        )
+
+
+def _of_the_form(policy: Policy) -> Iterator[tuple[str, str]]:
+    if policy.output.form == "anatomy":
+        yield (
+            "Who is in the table",
+            "Quasi-identifiers are published as they are: someone who knows a person's finds their record, and that "
+            "they are in the table. Only which sensitive value is theirs is protected. k-anonymity is not claimed.",
+        )
+    if policy.output.form == "statistics":
+        yield (
+            "The values behind the statistics",
+            "Mean, variance and range of whole numbers can often be worked back to all numbers of a class, though not "
+            f"to who has which; each class has at least {least_class(policy)} records. A person whose value is not in "
+            "the distribution of a class is known not to be in it.",
+        )
+    if policy.pseudonyms:
+        yield (
+            "Pseudonyms",
+            f"{listed(policy.pseudonyms)}: whoever has the key can name every person, and tables with the same key can "
+            "be joined, person by person. The table is pseudonymous for them, whatever else holds.",
         )
 
 

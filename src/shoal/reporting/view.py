@@ -167,9 +167,16 @@ def _facts(audit: Audit) -> list[tuple[str, str, str]]:
         (
             "Classes",
             count(audit.classes) if _is_counted(audit) else NOTHING,
-            "groups that look alike" if _is_counted(audit) else "not counted",
+            _class_words(audit),
         ),
     ]
+
+
+def _class_words(audit: Audit) -> str:
+    if not _is_counted(audit):
+        return "not counted"
+    mixed = audit.policy.output.form == "anatomy"
+    return "groups whose sensitive values are told together" if mixed else "groups that look alike"
 
 
 def _suppressed_words(audit: Audit, suppressed: int) -> str:
@@ -194,7 +201,11 @@ def _details(audit: Audit, unit: str) -> Iterator[tuple[str, str, str]]:
     yield "Allowed", share(allowed), "of the records may be suppressed, says the policy"
     if len(audit.sizes):
         sizes = np.asarray(audit.sizes)
-        yield "Smallest class", count(int(sizes.min())), f"{unit} that look alike"
+        yield (
+            "Smallest class",
+            count(int(sizes.min())),
+            unit if audit.policy.output.form == "anatomy" else f"{unit} that look alike",
+        )
         yield "Median class", number(_whole(float(np.median(sizes)))), f"{unit}; half of the classes are no larger"
         yield "Largest class", count(int(sizes.max())), unit
 
@@ -307,16 +318,17 @@ def _columns(audit: Audit) -> Iterator[dict[str, str]]:
         yield {
             "name": name,
             "role": "quasi-identifier",
-            "treatment": _treatment(column),
+            "treatment": "published as it is" if policy.output.form == "anatomy" else _treatment(column),
             "before": number(told.get("before")),
             "after": number(told.get("after")),
             "lost": number(told.get("certainty-penalty")),
         }
     for name in policy.sensitive:
-        yield _untouched(name, "sensitive", "published as it is")
+        apart = policy.output.form == "anatomy"
+        yield _untouched(name, "sensitive", "told by group" if apart else "published as it is")
     for name in policy.hidden:
         role = "subject" if name == policy.subject else "own k" if name in policy.asks else "identifier"
-        yield _untouched(name, role, "not published")
+        yield _untouched(name, role, "published as a pseudonym" if name in policy.pseudonyms else "not published")
 
 
 def _treatment(column: QuasiIdentifier) -> str:

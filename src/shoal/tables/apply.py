@@ -24,7 +24,7 @@ def published_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
 
     The row index that pandas wrote into a file is not one of them, unless the policy names it.
     """
-    shown = {*policy.quasi_identifiers, *policy.sensitive}
+    shown = {*policy.quasi_identifiers, *policy.sensitive, *policy.pseudonyms.values()}
     if policy.others == "keep":
         shown |= {name for name in frame.columns if not _INDEX.fullmatch(name)} - set(policy.hidden)
     return [name for name in frame.columns if name in shown]
@@ -43,6 +43,10 @@ class Applied:
     """Where the weights of a survey count: the weight of each published record."""
     pairs: dict[str, list[tuple[str | None, str | None]]]
     """Quasi-identifier → each value that a record holds with each text that it is published as."""
+    rows: pl.Series
+    """The original record of each published one."""
+    classes: pl.Series
+    """The class of each published record, from 1, in the order of what classes show."""
 
 
 def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication) -> Applied:
@@ -77,7 +81,8 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     pairs = {name: _pairs(plain(frame[name]).gather(rows), shown[name]) for name in shown}
     asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
     weights = plain(frame[policy.survey_weight]).gather(rows) if policy.survey_weight is not None else None
-    return Applied(published, None if policy.subject is None else table["subject"], asks, weights, pairs)
+    people = None if policy.subject is None else table["subject"]
+    return Applied(published, people, asks, weights, pairs, rows, table["class"] + 1)
 
 
 def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:

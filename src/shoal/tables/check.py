@@ -18,7 +18,9 @@ from shoal.models.presets import SAFE_HARBOR
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.tables.asks import ask_faults
 from shoal.tables.columns import column_domain, domain_of, ordered_texts, plain
+from shoal.tables.outputs import output_faults
 from shoal.tables.population import population_faults, unreadable
+from shoal.tables.pseudonyms import pseudonym_faults
 from shoal.tables.safe_harbor import safe_harbor_faults
 from shoal.tables.source import open_table
 from shoal.tables.treatments import faults as treatment_faults
@@ -54,6 +56,8 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     yield from _columns(frame, policy)
     yield from _undeclared(frame, policy)
     yield from _threshold(policy)
+    yield from output_faults(frame, policy)
+    yield from pseudonym_faults(frame, policy)
     yield from _counts(frame, policy)
     unread = list(unreadable(policy))
     if unread:
@@ -94,7 +98,8 @@ def _sensitive(values: pl.Series, role: Sensitive) -> Iterator[Fault]:
 def _secret(policy: Policy) -> Iterator[Fault]:
     if policy.has_secret_seed:
         hint = "publish the release alone: seed, policy, audit, report and manifest stay with you"
-        yield Fault("must stay secret: who knows it can draw the sample again", "seed", hint=hint, kind="warning")
+        drawn = "groups" if policy.output.has_secret_seed else "sample"
+        yield Fault(f"must stay secret: who knows it can draw the {drawn} again", "seed", hint=hint, kind="warning")
 
 
 def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:

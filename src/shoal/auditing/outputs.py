@@ -1,0 +1,79 @@
+"""without_added(): a release as the plain table that models are counted on, and what its form added looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from shoal.auditing.checks import Check, form_check
+from shoal.auditing.ends import ends_columns, ends_faults
+from shoal.auditing.hygiene import bytes_faults
+from shoal.auditing.pseudonyms import pseudonym_faults
+from shoal.auditing.statistics import statistics_faults
+from shoal.errors import Fault
+from shoal.outputs import Generalized, Statistics
+from shoal.policy import Policy
+from shoal.tables import open_table
+from shoal.tables.files import format_of
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The second table of a release, as far as there is one."""
+
+    frame: pl.DataFrame | None = None
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, given: object, table: object, policy: Policy) -> Beside:
+        """Open the second table: the one that is given, or the file that lies beside the first."""
+        name = policy.output.beside
+        if name is None:
+            return cls()
+        if given is None and isinstance(table, (str, Path)):
+            path = Path(table)
+            given = path.with_name(f"{path.stem}-{name}{path.suffix}")
+            given = given if given.is_file() else None
+        if isinstance(given, (str, Path)):
+            return cls(open_table(given, types=False).frame, Path(given))
+        return cls() if given is None else cls(open_table(given).frame)
+
+    def bytes_faults(self, raw: pl.DataFrame | None) -> list[Fault]:
+        """Return a fault where its file holds raw values that it does not show."""
+        if raw is None or self.frame is None or self.path is None:
+            return []
+        return bytes_faults(self.path.read_bytes(), format_of(self.path), self.frame, raw)
+
+
+def without_added(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: Beside, rows: pl.Series | None
+) -> tuple[pl.DataFrame, list[Check]]:
+    """Return a published table without the columns that its form adds, and the check of these where there are any.
+
+    Whatever is counted afterwards is counted on the texts of the quasi-identifiers. Ends are read off them and class
+    numbers stand for them one to one, so that all that holds of the texts holds of these too.
+    """
+    if policy.output == Generalized() and not policy.pseudonyms:
+        return frame, []
+    check = form_check(_faults(frame, raw, policy, beside, rows))
+    added = {*ends_columns(frame, policy), *policy.pseudonyms.values()}
+    if isinstance(policy.output, Statistics):
+        added.add(policy.output.number)
+    plain = frame.select(frame.get_column(name) for name in frame.columns if name not in added)
+    return plain, [check]
+
+
+def _faults(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: Beside, rows: pl.Series | None
+) -> Iterator[Fault]:
+    if any(name not in frame.columns for name in policy.quasi_identifiers):
+        return  # told already
+    yield from pseudonym_faults(frame, raw, policy)
+    if policy.output.has_ends:
+        yield from ends_faults(frame, raw, policy)
+    if isinstance(policy.output, Statistics):
+        yield from statistics_faults(frame, beside.frame, raw, policy, rows)
+        yield from beside.bytes_faults(raw)
