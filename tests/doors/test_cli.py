@@ -371,3 +371,28 @@ def test_a_delimiter_reaches_the_audit(case: Path) -> None:
     run("anonymize", case / "data.csv", *options, "-o", case / "out", check=0)
     run("audit", case / "out" / "release.csv", *options, "--original", case / "data.csv", check=0)
     run("lattice", case / "data.csv", *options, "--quiet", check=0)
+
+
+def test_attacks_are_run_and_told(tmp_path: Path) -> None:
+    table, policy = shoal.datasets.load("patients")
+    raw, rules, voters = tmp_path / "raw.csv", tmp_path / "policy.yaml", tmp_path / "voters.csv"
+    table.write_csv(raw)
+    policy.write(rules)
+    shoal.datasets.voters().write_csv(voters)
+    release = shoal.anonymize(table, policy).write(tmp_path / "out")["release"]
+    told = run("audit", release, "-p", rules, "--external-table", voters, "--earlier", raw, check=0).stdout
+    for words in ("linking", "LEAK", "complementary-release", "not run: downcoding: needs the original"):
+        assert words in told
+    data = json.loads(run("audit", release, "-p", rules, "--external-table", voters, "--json", check=0).stdout)
+    linking = next(row for row in data["attacks"] if row["name"] == "linking")
+    assert (linking["found"], linking["measured"]["max"]) == (False, 0.5)
+    assert {"name": "composition", "reason": "needs an earlier release"} in data["attacks_not_run"]
+    some = json.loads(run("audit", release, "-p", rules, "--attack", "homogeneity", "--json", check=0).stdout)
+    assert [row["name"] for row in some["attacks"]] == ["homogeneity"]
+    assert "linking" not in run("audit", release, "-p", rules, check=0).stdout
+
+    raw.write_text("a,b\n1,2\n")
+    assert (
+        "external: has none of the quasi-identifiers"
+        in run("audit", release, "-p", rules, "--external-table", raw, check=1).stderr
+    )
