@@ -123,7 +123,7 @@ def test_no_other_cut_costs_less(seed: int) -> None:
     order = case.random.permutation(len(case.tuples))
     members = np.full(len(order), -1, np.int64)
     data = (case.costs, case.units, case.weights, case.kinds, order)
-    total = cut_sequence(*data, case.least, case.spread, members)
+    total, _ = cut_sequence(*data, case.least, case.spread, members)
     rows, weights = [case.rows[unit] for unit in order], case.weights[order].tolist()
     wanted = plain.best_cut(rows, weights, case.kinds[order].tolist(), case.plain, case.least, case.spread)
     assert total == pytest.approx(wanted, abs=1e-9)
@@ -144,7 +144,7 @@ def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
     slots = Slots.of(encode(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns)
     units = slots.boxes(np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32))
     weights, members = np.array([1, 1, 1, 1, 1, 3, 1, 1]), np.zeros(8, np.int64)
-    total = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)
+    total, _ = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)
     assert members.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
     assert total == pytest.approx(7 * 4 / 104)
 
@@ -153,7 +153,7 @@ def test_fewer_records_than_a_class_needs() -> None:
     case = Case(3)
     members, order = np.full(len(case.tuples), 7, np.int64), np.arange(len(case.tuples))
     many = int(case.weights.sum()) + 1
-    assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members) == np.inf
+    assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members)[0] == np.inf
     assert not members.any()
 
 

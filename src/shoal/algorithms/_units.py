@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms._costs import Codes, Slots
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes
+from shoal.frequencies import Classes, Frequencies
 from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.local import Local
 
@@ -19,7 +19,8 @@ class Units:
     """The records to be put into classes.
 
     Where models only count records, a unit may be several records of one tuple; else it is a single record (a single
-    person's records of one cell, where persons are counted).
+    person's records of one cell, where persons are counted). The units of a tuple stand together, its kinds evenly
+    mixed: neighbours are as different as they can be in what models look at, so that few of them comply.
 
     Attributes
     ----------
@@ -46,23 +47,15 @@ class Units:
     @classmethod
     def of(cls, problem: Problem) -> Units:
         """Cut the frequencies into units."""
-        frequencies, least = problem.frequencies, max(problem.least_records, 1)
+        frequencies, cells = problem.frequencies, None
         looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
-        counts_only = frequencies.subjects is None and not looks
-        if counts_only:
-            runs, rest = np.divmod(frequencies.counts, least)
-            number = runs + rest
-            tuples = np.repeat(np.arange(len(number)), number)
-            place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
-            weights = np.where(place < runs[tuples], least, 1)
-            records, cells = weights, None
-        elif frequencies.subjects is None:
-            cells = np.repeat(np.arange(len(frequencies.cell_counts)), frequencies.cell_counts)
-            tuples = frequencies.cell_tuples[cells]
-            weights = records = np.ones(len(cells), np.int64)
+        if frequencies.subjects is None and not looks:
+            tuples, records = _heaps(frequencies, max(problem.least_records, 1))
+            weights = records
         else:
-            cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
-            weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
+            cells = _mixed(frequencies)
+            tuples, weights = frequencies.cell_tuples[cells], np.ones(len(cells), np.int64)
+            records = weights if frequencies.subjects is None else frequencies.cell_counts[cells]
         slots = Slots.of(problem.columns)
         return cls(problem, slots, slots.boxes(frequencies.tuples[tuples]), weights, records, tuples, cells)
 
@@ -143,3 +136,26 @@ class Units:
         ends = np.union1d(unit_ends, cell_ends)
         unit = order[np.searchsorted(unit_ends, ends)]
         return Local.of(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
+
+
+def _heaps(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
+    """Heap up the records of each tuple, so many on each heap, the rest one by one; return tuples and records."""
+    heaps, rest = np.divmod(frequencies.counts, least)
+    number = heaps + rest
+    tuples = np.repeat(np.arange(len(number)), number)
+    place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
+    return tuples, np.where(place < heaps[tuples], least, 1)
+
+
+def _mixed(frequencies: Frequencies) -> Ints:
+    """Return the cell of each unit, tuple after tuple; the kinds of a tuple are spread evenly over its units."""
+    tuples, values = frequencies.cell_tuples, frequencies.sensitive
+    cells = np.arange(len(tuples))
+    if frequencies.subjects is None:
+        cells = np.repeat(cells, frequencies.cell_counts)
+    begins = np.ones(len(tuples), bool)
+    begins[1:] = (tuples[1:] != tuples[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+    run = np.cumsum(begins)[cells] - 1
+    sizes = np.bincount(run)
+    place = np.arange(len(cells)) - (np.cumsum(sizes) - sizes)[run]
+    return cells[np.lexsort([(place + 0.5) / sizes[run], tuples[cells]])]
