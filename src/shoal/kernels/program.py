@@ -9,7 +9,7 @@ from shoal.kernels.widths import bits_of, kind_bit, span_cost
 
 _LONG = 50
 """How many times the fewest records a run may have where it waits for a rare kind."""
-_FINE = 250
+_FINE = 1000
 """Places to cut within the fewest records of a run: where those are more, not every unit is one."""
 
 
