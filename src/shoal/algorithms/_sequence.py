@@ -29,12 +29,12 @@ def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
     problem, random = units.problem, np.random.default_rng(units.problem.seed)
     best = _Cut.of(units, ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns))
     least = np.inf
-    for tries, steps in ((0, 0), _AT_ONCE, _TRIES)[: 2 + (effort > 0)]:
-        before, number = best, 0
-        while number < tries and steps >= best.steps:
+    for tries, allowed in ((0, 0), _AT_ONCE, _TRIES)[: 2 + (effort > 0)]:
+        before, number, steps = best, 0, best.steps
+        while number < tries and steps <= allowed:
             problem.progress("looking for a good order", number, tries)
             other = _Cut.of(units, _moved(best.keys, random))
-            number, steps = number + 1, steps - other.steps
+            number, steps = number + 1, steps + other.steps
             best = min(best, other, key=lambda cut: cut.rank)
         if best is not before or least == np.inf:
             members = completed(units, best.members, best.order)

@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.algorithms._costs import Codes, Slots
+from shoal.algorithms._costs import BEYOND, Codes, Floats, Slots
 from shoal.algorithms.base import Ints, Problem
 from shoal.frequencies import Classes, Frequencies
 from shoal.kernels.widths import Boxes, Costs
-from shoal.recodings.local import Local
+from shoal.recodings.forms import Members
+from shoal.recodings.local import Local, shown_by
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,33 @@ class Units:
         return 0 if self.counts_only else max(model.least_values for model in self.problem.models)
 
     def cost(self, members: Ints) -> float:
-        """Return what classes cost, and suppressed units (-1) with them."""
-        from shoal.kernels.spare import total_cost
+        """Return what classes cost as they are published, and suppressed units (-1) with them.
 
-        kept = total_cost(self.costs, self.boxes, self.records, members, int(members.max(initial=-1)) + 1)
-        return float(kept) + self.nothing * int(self.records[members < 0].sum())
+        More than allowed that show nothing cost like boxes above a boundary: such a table cannot be published.
+        """
+        from shoal.kernels.spare import class_costs
+
+        count = int(members.max(initial=-1)) + 1
+        sizes, costs = np.empty(count, np.int64), np.empty(count)
+        class_costs(self.costs, self.boxes, self.records, members, sizes, costs)
+        suppressed = int(self.records[members < 0].sum())
+        total = float(sizes @ costs) + self.nothing * suppressed
+        silent = np.flatnonzero(np.isclose(costs, self.nothing, rtol=1e-9, atol=0.0)).astype(np.int64)
+        if count == 1 or not len(silent):
+            return total
+        told, mute = self._told(members, silent)
+        total -= float(sizes[silent] @ (self.nothing - told))
+        return total + BEYOND * total * (suppressed + int(sizes[silent] @ mute) > self.problem.max_suppressed)
+
+    def _told(self, members: Ints, silent: Ints) -> tuple[Floats, Bools]:
+        """Return what records cost in classes that would show nothing, and which of them indeed show nothing."""
+        columns, tuples = self.problem.columns, self.problem.frequencies.tuples
+        chosen = np.flatnonzero(np.isin(members, silent))
+        pairs = np.unique(np.searchsorted(silent, members[chosen]) * len(tuples) + self.tuples[chosen])
+        held = Members(pairs // len(tuples), len(silent))
+        shown = shown_by(held, tuples[pairs % len(tuples)], columns, alone=False)
+        told = np.sum([column.weight * own.penalties for column, own in zip(columns, shown, strict=True)], axis=0)
+        return told, np.logical_and.reduce([own.stars for own in shown])
 
     def only(self, chosen: Ints) -> Units:
         """Return some of the units."""

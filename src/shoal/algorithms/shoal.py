@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated
 
 import numpy as np
@@ -89,8 +89,8 @@ class Shoal(Algorithm):
 
         More effort goes the same way, only farther: that is why it never ends with more loss.
         """
-        best, least = np.zeros(0, np.int64), np.inf
-        for members in best_sequence(units, self.effort):
+        together, least = np.zeros(len(units), np.int64), np.inf  # in one class all may show nothing
+        for members in chain(best_sequence(units, self.effort), [together]):
             for found in (members, *_sparings(units, members)):
                 if (cost := units.cost(found)) < least:
                     best, least = found, cost
