@@ -360,3 +360,21 @@ def test_few_large_classes_do_not_take_a_step_for_every_pair(k: int) -> None:
     assert np.bincount(cut.members, units.weights).min() >= k
     assert cut.steps <= 2_000 * len(units)
     assert cut.members.max() + 1 == 30_000 // k
+
+
+def test_only_the_ratio_of_weights_counts() -> None:
+    table, found = mixed(300)[["age", "place"]], []
+    for factor in (1.0, 2.0**-900, 2.0**900):
+        columns = {"age": {"weight": factor}, "place": {**TREE, "weight": 0.5 * factor}}
+        found.append(shoal.anonymize(table, policy(columns, 3, 0.2)).table.write_csv())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [5e-324, 1e-305, 1e-200, 1e200])
+def test_numbers_as_near_or_as_far_as_numbers_can_be(unit: float) -> None:
+    table = pl.DataFrame({"size": np.arange(40) * unit, "place": ["x", "y"] * 20})
+    release = shoal.anonymize(table, policy(["size", "place"], 3, 0.2), bound=LowerBound(effort=0.1))
+    assert release.audit.holds
+    assert release.recoding.proof is not None and release.recoding.proof.bound is not None
+    assert release.recoding.proof.bound <= release.loss

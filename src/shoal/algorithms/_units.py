@@ -50,7 +50,10 @@ class Units:
 
     @classmethod
     def of(cls, problem: Problem) -> Units:
-        """Cut the frequencies into units."""
+        """Cut the frequencies into units; weights are shares of the greatest, for what counts is how they compare."""
+        greatest = max(column.weight for column in problem.columns)
+        columns = tuple(replace(column, weight=column.weight / greatest) for column in problem.columns)
+        problem = replace(problem, columns=columns)
         frequencies, cells = problem.frequencies, None
         looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
         if frequencies.subjects is None and not looks:
