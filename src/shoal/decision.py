@@ -12,7 +12,6 @@ import polars as pl
 from shoal.algorithms._held import held_back, hopeless
 from shoal.algorithms.base import Problem, Progress, silent, titles
 from shoal.bounds import LowerBound
-from shoal.domains import STAR
 from shoal.errors import Infeasible
 from shoal.frequencies import Classes
 from shoal.policy import Policy
@@ -103,8 +102,7 @@ class Decision:
 
 def _climbs(shown: Shown, column: Column) -> Floats:
     """The level of what each class shows, as a share of the height; ``*`` is the top."""
-    stars = np.array([text == STAR for text in shown.texts], bool)[shown.ids]
-    return np.where(stars, 1.0, shown.levels / max(column.levels.height, 1))
+    return np.where(shown.stars, 1.0, shown.levels / max(column.levels.height, 1))
 
 
 def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> Decision:

@@ -59,7 +59,7 @@ def points_of(column: Column) -> Floats:
     points = np.zeros(column.levels.size)
     if domain.span > 0:
         values = domain.values.astype(np.float64)
-        points[: len(domain)] = (values - values[:1]) * (column.weight / domain.span)
+        points[: len(domain)] = (values - values[:1]) / domain.span * column.weight
     return points
 
 

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from tests.strategies import tables_and_policies
 
 import shoal
+from shoal.algorithms._sequence import _Cut
+from shoal.algorithms._snake import keys_of, ruled
+from shoal.algorithms._units import Units
 from shoal.bounds import LowerBound
 from shoal.decision import decide
 from shoal.errors import Infeasible
@@ -281,3 +284,97 @@ def test_fifty_thousand_records_take_seconds() -> None:
     found = decide(table, policy(table.columns, 10, 0.1))
     assert time.process_time() - started < 15
     assert found.publication.classes.sizes.min() >= 10
+
+
+HARD: list[dict[str, Any]] = [
+    {"max_suppressed": 0.02},
+    {"max_suppressed": 0.1},
+    {"max_suppressed": 1.0},
+    {"max_suppressed": 0.1, "models": [{"name": "distinct-l-diversity", "on": "illness", "l": 2}]},
+    {"models": [{"name": "distinct-l-diversity", "on": "illness", "l": 3}]},
+    {"models": [{"name": "t-closeness", "on": "illness", "t": 0.3}]},
+    {"models": [{"name": "beta-likeness", "on": "illness", "beta": 1.5}], "subject": "who"},
+]
+"""What makes a cheap cut dear: records that may be suppressed, and models that join classes afterwards."""
+
+
+@pytest.mark.parametrize("more", HARD)
+@pytest.mark.parametrize("seed", range(6))
+def test_more_effort_never_loses_more_whatever_is_asked(more: dict[str, Any], seed: int) -> None:
+    table = mixed(60, seed).with_columns(zip=pl.Series([f"{code:03}" for code in range(0, 600, 10)]))
+    place = {**TREE, "boundaries": ["ab", "cde"]} if seed % 2 else TREE
+    columns = {"age": {"publish": "sets"}, "place": place, "zip": {"hierarchy": "mask", "keep": [2, 1]}}
+    asked = [
+        policy(columns, 4, effort, seed=seed, sensitive=["illness"], identifiers=["who"], **dict(more))
+        for effort in (0.0, 0.1, 0.2, 0.5, 1.0)
+    ]
+    losses = [decide(table, one).loss for one in asked]
+    assert all(after <= before + 1e-9 for before, after in pairwise(losses))
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_boundaries_are_kept_without_any_effort(weight: float, seed: int) -> None:
+    """A class that breaks a model joins another one of its own side of the boundary, however much else is costly."""
+    random = np.random.default_rng(seed)
+    table = mixed(60, seed).select(
+        "place", "illness", one=random.choice([*"pqrstu"], 60), two=random.choice([*"pqrstu"], 60)
+    )
+    suppress = {"hierarchy": "suppress"}
+    columns = {"one": suppress, "two": suppress, "place": {**TREE, "boundaries": ["ab", "cde"], "weight": weight}}
+    model = {"name": "t-closeness", "on": "illness", "t": 0.2}
+    found = decide(table, policy(columns, 3, 0.0, sensitive=["illness"], models=[model]))
+    assert found.publication.suppressed == 0
+
+
+def test_a_class_of_missing_and_known_numbers_tells_its_values() -> None:
+    table = pl.DataFrame({"age": [1, 1, 1, 5, 6, None]})
+    release = shoal.anonymize(table, policy(["age"], 3, 0.0))
+    assert sorted(release.table["age"].unique()) == ["1", "{5, 6, (missing)}"]
+
+
+def test_a_class_that_has_nothing_to_say_is_not_made_of_people_who_may_not_be_suppressed() -> None:
+    table = pl.DataFrame({"age": [1, 1, 1, 5, 6, None]})
+    release = shoal.anonymize(table, policy({"age": {"missing": "wildcard"}}, 3, 0.0))
+    assert release.table["age"].to_list() == ["*"] * 6
+
+
+def first_cut(table: pl.DataFrame, asked: Policy) -> tuple[_Cut, Units]:
+    problem = encode(table, asked).problem(asked)
+    units = Units.of(problem)
+    return _Cut.of(units, ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)), units
+
+
+def test_many_equal_records_of_unequal_kinds_are_mixed() -> None:
+    table = pl.DataFrame({"age": [30] * 3000, "illness": ["x"] * 2400 + ["y"] * 600})
+    model = {"name": "distinct-l-diversity", "on": "illness", "l": 2}
+    cut, units = first_cut(table, policy(["age"], 5, sensitive=["illness"], models=[model]))
+    assert np.bincount(cut.members).max() <= 12
+    assert cut.steps <= 40 * len(units)
+
+
+@pytest.mark.parametrize("k", [10_000, 16_000, 30_000])
+def test_few_large_classes_do_not_take_a_step_for_every_pair(k: int) -> None:
+    table = pl.DataFrame({"age": np.random.default_rng(0).normal(size=30_000)})
+    cut, units = first_cut(table, policy(["age"], k))
+    assert np.bincount(cut.members, units.weights).min() >= k
+    assert cut.steps <= 2_000 * len(units)
+    assert cut.members.max() + 1 == 30_000 // k
+
+
+def test_only_the_ratio_of_weights_counts() -> None:
+    table, found = mixed(300)[["age", "place"]], []
+    for factor in (1.0, 2.0**-900, 2.0**900):
+        columns = {"age": {"weight": factor}, "place": {**TREE, "weight": 0.5 * factor}}
+        found.append(shoal.anonymize(table, policy(columns, 3, 0.2)).table.write_csv())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [5e-324, 1e-305, 1e-200, 1e200])
+def test_numbers_as_near_or_as_far_as_numbers_can_be(unit: float) -> None:
+    table = pl.DataFrame({"size": np.arange(40) * unit, "place": ["x", "y"] * 20})
+    release = shoal.anonymize(table, policy(["size", "place"], 3, 0.2), bound=LowerBound(effort=0.1))
+    assert release.audit.holds
+    assert release.recoding.proof is not None and release.recoding.proof.bound is not None
+    assert release.recoding.proof.bound <= release.loss

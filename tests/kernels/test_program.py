@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.strategies import tables_and_policies
 from shoal.algorithms._costs import BEYOND, Slots
 from shoal.kernels.plain import searching as plain
 from shoal.kernels.program import cut_sequence, sort_as_snake
-from shoal.kernels.widths import LINE, SET, TABLE, TREE, fill_boxes, join_costs, new_boxes, own_cost
+from shoal.kernels.widths import LINE, SET, TABLE, TREE, Boxes, fill_boxes, join_costs, new_boxes, own_cost
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
@@ -123,7 +124,7 @@ def test_no_other_cut_costs_less(seed: int) -> None:
     order = case.random.permutation(len(case.tuples))
     members = np.full(len(order), -1, np.int64)
     data = (case.costs, case.units, case.weights, case.kinds, order)
-    total = cut_sequence(*data, case.least, case.spread, members)
+    total, _ = cut_sequence(*data, case.least, case.spread, members)
     rows, weights = [case.rows[unit] for unit in order], case.weights[order].tolist()
     wanted = plain.best_cut(rows, weights, case.kinds[order].tolist(), case.plain, case.least, case.spread)
     assert total == pytest.approx(wanted, abs=1e-9)
@@ -144,7 +145,7 @@ def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
     slots = Slots.of(encode(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns)
     units = slots.boxes(np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32))
     weights, members = np.array([1, 1, 1, 1, 1, 3, 1, 1]), np.zeros(8, np.int64)
-    total = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)
+    total, _ = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)
     assert members.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
     assert total == pytest.approx(7 * 4 / 104)
 
@@ -153,8 +154,55 @@ def test_fewer_records_than_a_class_needs() -> None:
     case = Case(3)
     members, order = np.full(len(case.tuples), 7, np.int64), np.arange(len(case.tuples))
     many = int(case.weights.sum()) + 1
-    assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members) == np.inf
+    assert cut_sequence(case.costs, case.units, case.weights, case.kinds, order, many, 0, members)[0] == np.inf
     assert not members.any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_large_runs_end_where_they_may(seed: int) -> None:
+    """Not every unit is a place to cut: no run is too small, and the best cut of all is hardly better."""
+    case = Case(seed)
+    order, members = case.random.permutation(len(case.tuples)), np.full(len(case.tuples), -1, np.int64)
+    weights = case.random.integers(1, 4000, len(order))
+    total, looked = cut_sequence(case.costs, case.units, weights, case.kinds, order, 4000, 0, members)
+    rows, kinds = [case.rows[unit] for unit in order], case.kinds[order].tolist()
+    best = plain.best_cut(rows, weights[order].tolist(), kinds, case.plain, 4000, 0)
+    assert looked <= len(order) ** 2
+    assert (total == np.inf) == (best == np.inf)
+    if total < np.inf:
+        assert np.bincount(members, weights).min() >= 4000
+        assert best - 1e-9 <= total <= best * 1.05 + 1e-9
+
+
+def test_a_run_of_more_than_half_is_tried_once() -> None:
+    case = Case(1)
+    count = 40_000
+    units = Boxes(*(np.repeat(part[:1], count, axis=0) for part in case.units))
+    members, ones, none = np.zeros(count, np.int64), np.ones(count, np.int64), np.full(count, -1)
+    for least in (count // 2 + 1, count):
+        assert cut_sequence(case.costs, units, ones, none, np.arange(count), least, 0, members)[1] == count
+
+
+@pytest.mark.parametrize("labels", [7, 20_000])
+def test_a_snake_sorts_groups_of_any_size_by_few_labels_and_by_many(labels: int) -> None:
+    random = np.random.default_rng(0)
+    codes = np.stack([random.integers(0, 9, 900), random.integers(0, labels, 900)], axis=1).astype(np.int32)
+    order, keys = np.arange(900), [(0, np.arange(9)), (1, np.arange(labels) // 2)]
+    starts = np.cumsum([0, 9, labels])
+    sort_as_snake(codes, np.array([0, 1]), np.concatenate([own for _, own in keys]), starts, order)
+    assert order.tolist() == plain.snake(codes.tolist(), [(column, own.tolist()) for column, own in keys])
+
+
+def test_a_snake_does_not_count_all_labels_for_every_group() -> None:
+    random, count = np.random.default_rng(0), 100_000
+    codes = np.stack([random.integers(0, 3000, count), random.permutation(count)], axis=1).astype(np.int32)
+    columns, starts, took = np.array([0, 1]), np.cumsum([0, 3000, count]), []
+    for labels in (np.arange(count) // 1000, np.arange(count)):
+        started, order = time.process_time(), np.arange(count)
+        sort_as_snake(codes, columns, np.concatenate([np.arange(3000), labels]), starts, order)
+        took.append(time.process_time() - started)
+    assert took[1] < 8 * took[0]
 
 
 @settings(max_examples=100, deadline=None)

@@ -21,6 +21,8 @@ _WORDS = 4
 """The most words of a set's bits; codes of larger columns share bits, which only misleads the search a little."""
 _STEPS = 1 << 29
 """Positions on a line; what is missing is far beyond all of them."""
+_NARROW = 1e-290
+"""Narrower ranges are not told apart: steps of them would be more than numbers can say."""
 _FAR = np.iinfo(np.int32).max
 BEYOND = 1e3
 """Times the cost of showing nothing at all: what is added where a box is above a boundary."""
@@ -130,8 +132,8 @@ def _line(place: int, column: Column) -> Slot:
     """Values as whole steps, as many as there is room for: numbers without fractions stay exact."""
     domain, span = column.levels.domain, column.levels.domain.span or 1.0
     values = domain.values.astype(np.float64)
-    fine = max(float(np.floor(_STEPS / max(span, np.ptp(values) if len(values) else 0.0))), 0.0)
-    fine = fine or _STEPS / max(span, np.ptp(values))
+    extent = max(span, float(np.ptp(values)) if len(values) else 0.0, _NARROW)
+    fine = float(np.floor(_STEPS / extent)) or _STEPS / extent
     steps = np.full(column.levels.size, _FAR, np.int32)
     steps[: len(values)] = np.rint((values - values.min(initial=np.inf)) * fine)
     lows = steps.copy()

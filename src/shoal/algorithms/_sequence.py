@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,43 +13,61 @@ from shoal.algorithms.base import Ints
 
 _STEPS = 6_000_000
 """Steps of sorting and cutting that take about a tenth of a second: small tables can try more orders in that time."""
-_AT_ONCE = 12
-"""The most orders that are tried without any effort."""
-_TRIES = 100
-"""Orders that are tried with any effort, within ten times as many steps: the same for all, so that more effort never
-ends with more loss."""
+_SORTING = 16
+"""Steps for each unit that sorting takes."""
+_AT_ONCE = (12, _STEPS)
+"""The most orders that are tried without any effort, and steps."""
+_TRIES = (100, 10 * _STEPS)
+"""Those that are tried besides with any effort: the same for all, so that more effort never ends with more loss."""
 
 
 def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
-    """Yield the class of each unit: by the rule's order, then by the best of others, as many as effort allows."""
-    problem = units.problem
-    keys = ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)
-    total, members, order = _cut(units, keys)
-    yield completed(units, members, order)
-    room = _STEPS / (max(len(units), 1) * (16 + problem.least_records))
-    tries = min(_AT_ONCE, int(room)) + (effort > 0) * min(_TRIES, int(10 * room))
-    random, first = np.random.default_rng(problem.seed), total
-    for number in range(tries):
-        problem.progress("looking for a good order", number, tries)
-        other = _moved(keys, random)
-        found = _cut(units, other)
-        if found[0] < total:
-            keys, (total, members, order) = other, found
-    if total < first:
-        yield completed(units, members, order)
+    """Yield the class of each unit, ever cheaper: by the rule's order, then by the best of others.
+
+    How many are tried follows from counted steps, not from time, so that the same table always gets the same order.
+    """
+    problem, random = units.problem, np.random.default_rng(units.problem.seed)
+    best = _Cut.of(units, ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns))
+    least = np.inf
+    for tries, allowed in ((0, 0), _AT_ONCE, _TRIES)[: 2 + (effort > 0)]:
+        before, number, steps = best, 0, best.steps
+        while number < tries and steps <= allowed:
+            problem.progress("looking for a good order", number, tries)
+            other = _Cut.of(units, _moved(best.keys, random))
+            number, steps = number + 1, steps + other.steps
+            best = min(best, other, key=lambda cut: cut.rank)
+        if best is not before or least == np.inf:
+            members = completed(units, best.members, best.order)
+            if (cost := units.cost(members)) < least:
+                least = cost
+                yield members
 
 
-def _cut(units: Units, keys: list[Key]) -> tuple[float, Ints, Ints]:
-    from shoal.kernels.program import cut_sequence
+@dataclass(frozen=True)
+class _Cut:
+    """A sequence that the program cut into classes."""
 
-    order = sequence(keys, units.codes)
-    members = np.zeros(len(units), np.int64)
-    least = max(units.problem.least_records, 1)
-    data = (units.costs, units.boxes, units.weights, units.kinds, order, least)
-    total = cut_sequence(*data, units.spread, members)
-    if not np.isfinite(total):  # a kind is too rare: classes are joined afterwards
-        total = cut_sequence(*data, 0, members)
-    return float(total), members, order
+    keys: list[Key]
+    order: Ints
+    members: Ints
+    rank: tuple[bool, float]
+    """What ranks it among others: first whether classes lack kinds, then what they cost; less is better."""
+    steps: int
+    """What it took."""
+
+    @classmethod
+    def of(cls, units: Units, keys: list[Key]) -> _Cut:
+        from shoal.kernels.program import cut_sequence
+
+        order, members = sequence(keys, units.codes), np.zeros(len(units), np.int64)
+        least = max(units.problem.least_records, 1)
+        data = (units.costs, units.boxes, units.weights, units.kinds, order, least)
+        total, steps = cut_sequence(*data, units.spread, members)
+        lacking = not np.isfinite(total)
+        if lacking:  # a kind is too rare: classes are joined afterwards
+            total, more = cut_sequence(*data, 0, members)
+            steps += more
+        return cls(keys, order, members, (lacking, float(total)), steps // 2 + _SORTING * len(units))
 
 
 def _moved(keys: list[Key], random: np.random.Generator) -> list[Key]:

@@ -23,7 +23,7 @@ class Key:
     labels: Ints
     """The number of each code's label; labels are in the order of their codes."""
     crossing: float
-    """What a class loses, weighted, that crosses from one label to another."""
+    """What a class loses, weighted, that crosses from one label to another; infinite where that is a boundary."""
     entropy: float
     """How much the key tells records apart (bits)."""
     depth: int
@@ -35,7 +35,8 @@ def keys_of(columns: tuple[Column, ...], codes: Codes, weights: Ints) -> list[Ke
     found = []
     for place, column in enumerate(columns):
         held = np.bincount(codes[:, place], weights, minlength=column.levels.size)
-        layers = _by_levels(column, held) if column.form == "labels" else _by_halves(column, held)
+        layers = [] if column.limits is None else [(column.bounded_by, np.inf)]
+        layers += _by_levels(column, held) if column.form == "labels" else _by_halves(column, held)
         for depth, (labels, crossing) in enumerate(layers):
             shares = np.bincount(labels, held) / max(held.sum(), 1)
             shares = shares[shares > 0]
@@ -74,15 +75,16 @@ def _by_halves(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
 def ruled(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
     """Order the keys: what is costly to cross first, what tells few records apart first among equals.
 
-    Columns without levels come last: to their neighbours in the sequence values are near anyway. Where there are
-    several, their halves take turns.
+    What boundaries keep apart so stands apart. Columns without levels come last: to their neighbours in the sequence
+    values are near anyway. Where there are several, their halves take turns.
     """
     loose = [place for place, column in enumerate(columns) if column.form == "ranges"]
     ranked = []
     for number, key in enumerate(keys):
-        if key.column in loose and len(loose) == 1 and len(key.labels) > key.labels.max(initial=0) + 1:
+        last = key.column in loose and key.crossing < np.inf
+        if last and len(loose) == 1 and len(key.labels) > key.labels.max(initial=0) + 1:
             continue  # one column alone is simply sorted
-        ranked.append((key.column in loose, -key.crossing, key.entropy, number, key))
+        ranked.append((last, -key.crossing, key.entropy, number, key))
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 

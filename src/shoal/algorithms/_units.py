@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.algorithms._costs import Codes, Slots
+from shoal.algorithms._costs import BEYOND, Codes, Floats, Slots
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes
+from shoal.frequencies import Classes, Frequencies
 from shoal.kernels.widths import Boxes, Costs
-from shoal.recodings.local import Local
+from shoal.recodings.forms import Members
+from shoal.recodings.local import Local, shown_by
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,8 @@ class Units:
     """The records to be put into classes.
 
     Where models only count records, a unit may be several records of one tuple; else it is a single record (a single
-    person's records of one cell, where persons are counted).
+    person's records of one cell, where persons are counted). The units of a tuple stand together, its kinds evenly
+    mixed: neighbours are as different as they can be in what models look at, so that few of them comply.
 
     Attributes
     ----------
@@ -45,24 +50,19 @@ class Units:
 
     @classmethod
     def of(cls, problem: Problem) -> Units:
-        """Cut the frequencies into units."""
-        frequencies, least = problem.frequencies, max(problem.least_records, 1)
+        """Cut the frequencies into units; weights are shares of the greatest, for what counts is how they compare."""
+        greatest = max(column.weight for column in problem.columns)
+        columns = tuple(replace(column, weight=column.weight / greatest) for column in problem.columns)
+        problem = replace(problem, columns=columns)
+        frequencies, cells = problem.frequencies, None
         looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
-        counts_only = frequencies.subjects is None and not looks
-        if counts_only:
-            runs, rest = np.divmod(frequencies.counts, least)
-            number = runs + rest
-            tuples = np.repeat(np.arange(len(number)), number)
-            place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
-            weights = np.where(place < runs[tuples], least, 1)
-            records, cells = weights, None
-        elif frequencies.subjects is None:
-            cells = np.repeat(np.arange(len(frequencies.cell_counts)), frequencies.cell_counts)
-            tuples = frequencies.cell_tuples[cells]
-            weights = records = np.ones(len(cells), np.int64)
+        if frequencies.subjects is None and not looks:
+            tuples, records = _heaps(frequencies, max(problem.least_records, 1))
+            weights = records
         else:
-            cells, tuples = np.arange(len(frequencies.cell_counts)), frequencies.cell_tuples
-            weights, records = np.ones(len(cells), np.int64), frequencies.cell_counts
+            cells = _mixed(frequencies)
+            tuples, weights = frequencies.cell_tuples[cells], np.ones(len(cells), np.int64)
+            records = weights if frequencies.subjects is None else frequencies.cell_counts[cells]
         slots = Slots.of(problem.columns)
         return cls(problem, slots, slots.boxes(frequencies.tuples[tuples]), weights, records, tuples, cells)
 
@@ -97,11 +97,33 @@ class Units:
         return 0 if self.counts_only else max(model.least_values for model in self.problem.models)
 
     def cost(self, members: Ints) -> float:
-        """Return what classes cost, and suppressed units (-1) with them."""
-        from shoal.kernels.spare import total_cost
+        """Return what classes cost as they are published, and suppressed units (-1) with them.
 
-        kept = total_cost(self.costs, self.boxes, self.records, members, int(members.max(initial=-1)) + 1)
-        return float(kept) + self.nothing * int(self.records[members < 0].sum())
+        More than allowed that show nothing cost like boxes above a boundary: such a table cannot be published.
+        """
+        from shoal.kernels.spare import class_costs
+
+        count = int(members.max(initial=-1)) + 1
+        sizes, costs = np.empty(count, np.int64), np.empty(count)
+        class_costs(self.costs, self.boxes, self.records, members, sizes, costs)
+        suppressed = int(self.records[members < 0].sum())
+        total = float(sizes @ costs) + self.nothing * suppressed
+        silent = np.flatnonzero(np.isclose(costs, self.nothing, rtol=1e-9, atol=0.0)).astype(np.int64)
+        if count == 1 or not len(silent):
+            return total
+        told, mute = self._told(members, silent)
+        total -= float(sizes[silent] @ (self.nothing - told))
+        return total + BEYOND * total * (suppressed + int(sizes[silent] @ mute) > self.problem.max_suppressed)
+
+    def _told(self, members: Ints, silent: Ints) -> tuple[Floats, Bools]:
+        """Return what records cost in classes that would show nothing, and which of them indeed show nothing."""
+        columns, tuples = self.problem.columns, self.problem.frequencies.tuples
+        chosen = np.flatnonzero(np.isin(members, silent))
+        pairs = np.unique(np.searchsorted(silent, members[chosen]) * len(tuples) + self.tuples[chosen])
+        held = Members(pairs // len(tuples), len(silent))
+        shown = shown_by(held, tuples[pairs % len(tuples)], columns, alone=False)
+        told = np.sum([column.weight * own.penalties for column, own in zip(columns, shown, strict=True)], axis=0)
+        return told, np.logical_and.reduce([own.stars for own in shown])
 
     def only(self, chosen: Ints) -> Units:
         """Return some of the units."""
@@ -143,3 +165,26 @@ class Units:
         ends = np.union1d(unit_ends, cell_ends)
         unit = order[np.searchsorted(unit_ends, ends)]
         return Local.of(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
+
+
+def _heaps(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
+    """Heap up the records of each tuple, so many on each heap, the rest one by one; return tuples and records."""
+    heaps, rest = np.divmod(frequencies.counts, least)
+    number = heaps + rest
+    tuples = np.repeat(np.arange(len(number)), number)
+    place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
+    return tuples, np.where(place < heaps[tuples], least, 1)
+
+
+def _mixed(frequencies: Frequencies) -> Ints:
+    """Return the cell of each unit, tuple after tuple; the kinds of a tuple are spread evenly over its units."""
+    tuples, values = frequencies.cell_tuples, frequencies.sensitive
+    cells = np.arange(len(tuples))
+    if frequencies.subjects is None:
+        cells = np.repeat(cells, frequencies.cell_counts)
+    begins = np.ones(len(tuples), bool)
+    begins[1:] = (tuples[1:] != tuples[:-1]) | (values[1:] != values[:-1]).any(axis=1)
+    run = np.cumsum(begins)[cells] - 1
+    sizes = np.bincount(run)
+    place = np.arange(len(cells)) - (np.cumsum(sizes) - sizes)[run]
+    return cells[np.lexsort([(place + 0.5) / sizes[run], tuples[cells]])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated
 
 import numpy as np
@@ -23,7 +23,7 @@ _ROUNDS = 30
 _WORTH = 3.0
 """Blocks that cost so many times the mean of the first cut are always taken apart, cheaper ones less often."""
 _SPARINGS = 3
-"""How often outliers are looked for, where records may be suppressed."""
+"""How often outliers are looked for in a sequence, where records may be suppressed."""
 
 
 class Shoal(Algorithm):
@@ -85,23 +85,23 @@ class Shoal(Algorithm):
         return replace(units.recoding(found[0]), stopped=stopped)
 
     def _steps(self, units: Units) -> Iterator[Ints]:
-        """Yield the class of each unit, -1 for suppressed ones, with ever less loss."""
-        for members in best_sequence(units, self.effort):
-            yield members
-            best = members
-        worth = _WORTH * units.cost(best) / int(units.weights.sum())
-        turns, share = self._turns(units.problem), round(self.effort * _ROUNDS)
-        if units.problem.max_suppressed:  # outliers are looked for on the way: then the others come together anew
-            share = max(share // (_SPARINGS + 1), 1)
-        for members in rounds(units, best, worth, islice(turns, share)):
-            yield members
-            best = members
-        for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
-            for members in _spared(units, best, worth, islice(turns, share)):
-                other = members
-            if units.cost(other) < units.cost(best):
-                yield other
-                best = other
+        """Yield the class of each unit, -1 for suppressed ones, never dearer than before.
+
+        More effort goes the same way, only farther: that is why it never ends with more loss.
+        """
+        together, least = np.zeros(len(units), np.int64), np.inf  # in one class all may show nothing
+        for members in chain(best_sequence(units, self.effort), [together]):
+            for found in (members, *_sparings(units, members)):
+                if (cost := units.cost(found)) < least:
+                    best, least = found, cost
+                    yield best
+        worth, turns = _WORTH * least / int(units.weights.sum()), self._turns(units.problem)
+        for spares, length in _phases(round(self.effort * _ROUNDS), units.problem.max_suppressed > 0):
+            start = _spared(units, best) if spares else best
+            for found in _improved(units, start, worth, islice(turns, length)):
+                if (cost := units.cost(found)) <= least:
+                    best, least = found, cost
+                    yield best
 
     def _turns(self, problem: Problem) -> Iterator[int]:
         """Yield the numbers of the rounds, until there were enough or time is up."""
@@ -113,15 +113,41 @@ class Shoal(Algorithm):
             problem.progress("searching for less loss", turn + 1, enough)
 
 
-def _spared(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
-    """Suppress outliers, and go on with the others."""
+def _phases(enough: int, may_spare: bool) -> Iterator[tuple[bool, int]]:
+    """Yield whether outliers are suppressed, and how many rounds then follow: without and with, longer and longer."""
+    if not may_spare:
+        yield False, enough
+        return
+    done, length = 0, 1
+    while done < enough:
+        yield False, length
+        yield True, length
+        done, length = done + 2 * length, 2 * length
+
+
+def _sparings(units: Units, members: Ints) -> Iterator[Ints]:
+    """Suppress outliers, and those that then are, some times."""
+    for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
+        members = _spared(units, members)
+        yield members
+
+
+def _spared(units: Units, members: Ints) -> Ints:
+    """Suppress outliers among those who are not suppressed yet."""
     left = units.problem.max_suppressed - int(units.records[members < 0].sum())
     kept = np.flatnonzero(members >= 0)
-    result = np.full(len(units), -1, np.int64)
-    result[kept] = without_outliers(units.only(kept), members[kept], left)
-    yield result
-    kept = np.flatnonzero(result >= 0)
-    for inside in rounds(units.only(kept), result[kept], worth, turns):
-        result = result.copy()
-        result[kept] = inside
-        yield result
+    return _with(members, kept, without_outliers(units.only(kept), members[kept], left))
+
+
+def _improved(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
+    """Go on with those who are not suppressed."""
+    kept = np.flatnonzero(members >= 0)
+    for inside in rounds(units.only(kept), members[kept], worth, turns):
+        yield _with(members, kept, inside)
+
+
+def _with(members: Ints, kept: Ints, inside: Ints) -> Ints:
+    """Return the classes with other ones for those who are kept."""
+    result = members.copy()
+    result[kept] = inside
+    return result

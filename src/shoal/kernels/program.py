@@ -9,15 +9,18 @@ from shoal.kernels.widths import bits_of, kind_bit, span_cost
 
 _LONG = 50
 """How many times the fewest records a run may have where it waits for a rare kind."""
+_FINE = 1000
+"""Places to cut within the fewest records of a run: where those are more, not every unit is one."""
 
 
 @nb.njit(cache=True, nogil=True)
 def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
-    """Cut a sequence into runs of at least so many records, with the least total cost; return that cost.
+    """Cut a sequence into runs of at least so many records, with the least total cost.
 
     A run that could be cut in two costs no less than its parts, so only shorter ones are tried: fewer than twice as
     many records, or three times where units are of several records, and more where kinds are rare. Time is linear in
-    the number of units times ``least``.
+    the number of units times ``least``, or times twice ``_FINE`` where that is less: large runs end at every so many
+    records only, which is why a run is tried until that many more could be cut off.
 
     Parameters
     ----------
@@ -31,8 +34,13 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
         The fewest records and kinds of a run.
     members
         Out: the run of each unit.
+
+    Returns
+    -------
+    The cost, and how many units were looked at.
     """
     count, slots = len(order), units.lows.shape[1]
+    grain, whole, reached, looked = max(least // _FINE, 1), weights.sum(), np.int64(0), 0
     most = count if spread < 2 else _LONG * least + 1000
     best = np.full(count + 1, np.inf)
     start = np.zeros(count + 1, np.int64)
@@ -40,11 +48,16 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
     low, high = np.empty(slots, np.int32), np.empty(slots, np.int32)
     held, paid = np.empty(units.held.shape[1], np.uint64), np.empty(slots)
     for end in range(1, count + 1):
+        before, reached = reached, reached + weights[order[end - 1]]
+        between = before // grain == reached // grain or whole - reached < least
+        if reached < least or (between and end < count):
+            continue  # no run ends here
         low[:], high[:], held[:], paid[:] = 2147483647, -2147483648, np.uint64(0), 0.0
         cost, records, last = 0.0, np.int64(0), np.int64(0)
         seen = np.uint64(0)
         for begin in range(end - 1, max(end - 1 - most, -1), -1):
             unit = order[begin]
+            looked += 1
             records += weights[unit]
             seen |= kind_bit(kinds[unit])
             for slot in range(slots):
@@ -63,21 +76,21 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
                 total = best[begin] + records * cost
                 if total < best[end]:
                     best[end], start[end] = total, begin
-            if enough and last > 0:
+            if enough and records - last >= least + grain - 1 and last > 0:
                 break  # two parts, each with enough
-            if enough:
+            if enough and last == 0:
                 last, seen = records, np.uint64(0)  # the fewest records that a part at this end could have
     if best[count] == np.inf:
         for place in range(count):
             members[order[place]] = 0
-        return best[count]
+        return best[count], looked
     runs, end = 0, count
     while end > 0:
         for place in range(start[end], end):
             members[order[place]] = runs
         end = start[end]
         runs += 1
-    return best[count]
+    return best[count], looked
 
 
 @nb.njit(inline="always")
@@ -139,7 +152,7 @@ def sort_as_snake(codes, columns, labels, starts, order):
 
 @nb.njit(inline="always")
 def _sort_by_label(order, drawn, begin, end, tally, other):
-    """Sort a stretch of the order by its labels, stably: few by insertion, many by counting."""
+    """Sort a stretch of the order by its labels, stably: few by insertion, many by counting, unless labels are more."""
     if end - begin <= 24:
         for place in range(begin + 1, end):
             label, record, at = drawn[place], order[place], place
@@ -147,6 +160,10 @@ def _sort_by_label(order, drawn, begin, end, tally, other):
                 drawn[at], order[at] = drawn[at - 1], order[at - 1]
                 at -= 1
             drawn[at], order[at] = label, record
+        return
+    if end - begin < len(tally) // 16:
+        rank = np.argsort(drawn[begin:end], kind="mergesort")
+        order[begin:end], drawn[begin:end] = order[begin:end][rank], drawn[begin:end][rank]
         return
     tally[:] = 0
     for place in range(begin, end):

@@ -61,12 +61,9 @@ def marginal_costs(costs, units, records, order, starts, gains):
 
 
 @nb.njit(cache=True, nogil=True)
-def total_cost(costs, units, weights, members, classes):
-    """Return what all classes cost; units of class -1 are in none."""
-    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+def class_costs(costs, units, weights, members, sizes, found):
+    """Fill in the size of each class, and what each of its records costs; units of class -1 are in none."""
+    boxes = new_boxes(len(sizes), units)
     fill_boxes(units, weights, members, boxes, sizes)
-    total = 0.0
-    for own in range(classes):
-        if sizes[own] > 0:
-            total += sizes[own] * own_cost(costs, boxes, own)
-    return total
+    for own in range(len(sizes)):
+        found[own] = own_cost(costs, boxes, own) if sizes[own] > 0 else 0.0

@@ -101,6 +101,17 @@ class Shown:
         """Which classes show ``*``."""
         return np.array([text == STAR for text in self.texts], bool)[self.ids]
 
+    def replaced(self, classes: Bools, others: Shown) -> Shown:
+        """Return the same, but for some classes (a mask) what others show, one for each, at the same levels."""
+        ids, penalties, stands_for = self.ids.copy(), self.penalties.copy(), self.stands_for.copy()
+        ids[classes] = len(self.texts) + others.ids
+        penalties[classes], stands_for[classes] = others.penalties, others.stands_for
+
+        def covers() -> Bools:
+            return np.vstack([self.covers(), others.covers()])
+
+        return Shown(self.texts + others.texts, ids, penalties, self.levels, stands_for, covers)
+
 
 @dataclass(frozen=True)
 class Draft:

@@ -163,6 +163,14 @@ FORMS: dict[Form, Callable[[Levels, Members, Ints], Shown]] = {
 
 
 def narrowest(column: Column, members: Members, codes: Ints) -> Shown:
-    """Show the range or the set of values of each class, whatever the column is published as."""
-    ordered = column.levels.domain.ordered and column.levels.natural
-    return (ranges if ordered else sets)(column.levels, members, codes)
+    """Show the range of each class, or its set of values where they have no order or a missing one is among them."""
+    levels = column.levels
+    if not (levels.domain.ordered and levels.natural):
+        return sets(levels, members, codes)
+    shown = ranges(levels, members, codes)
+    mixed = shown.stars
+    if not mixed.any():
+        return shown
+    inside = mixed[members.classes]
+    subset = Members((np.cumsum(mixed) - 1)[members.classes[inside]], int(mixed.sum()))
+    return shown.replaced(mixed, sets(levels, subset, codes[inside]))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from shoal.frequencies import Codes, Frequencies
-from shoal.recodings.base import Bools, Column, Draft, Ints, Proof, Recoding, Shown
+from shoal.recodings.base import Column, Draft, Ints, Proof, Recoding, Shown
 from shoal.recodings.forms import FORMS, Members, narrowest
 
 
@@ -63,12 +61,7 @@ class Local(Recoding):
         pairs = np.unique(self.members[inside] * max(len(frequencies.tuples), 1) + tuples[inside])
         classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
         members = Members(classes, self.count)
-        shown = tuple(
-            FORMS[column.form](column.levels, members, frequencies.tuples[chosen, place].astype(np.int64))
-            for place, column in enumerate(columns)
-        )
-        if self.count > 1:
-            shown = _say_something(shown, columns, members, frequencies.tuples[chosen])
+        shown = shown_by(members, frequencies.tuples[chosen], columns, alone=self.count == 1)
         return Draft(self.members, self.cells, weights, self.count, shown)
 
     def extended(self, frequencies: Frequencies) -> Local:
@@ -87,14 +80,24 @@ class Local(Recoding):
         return {"recoding": "local", "classes": self.count, **proof}
 
 
+def shown_by(members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool) -> tuple[Shown, ...]:
+    """Return what classes of tuples show in each column; a class that is alone may show ``*`` everywhere."""
+    shown = tuple(
+        FORMS[column.form](column.levels, members, tuples[:, place].astype(np.int64))
+        for place, column in enumerate(columns)
+    )
+    return shown if alone else _say_something(shown, columns, members, tuples)
+
+
 def _say_something(
     shown: tuple[Shown, ...], columns: tuple[Column, ...], members: Members, tuples: Codes
 ) -> tuple[Shown, ...]:
     """Where a class would show ``*`` everywhere, show its range or its values in the column that they cost least.
 
-    Such a class would look suppressed though its records are not.
+    Such a class would look suppressed though its records are not. (Where a missing value matches anything, it has
+    nothing else to say.)
     """
-    silent = np.logical_and.reduce([column.stars for column in shown])
+    silent = np.logical_and.reduce([own.stars for own in shown])
     if not silent.any():
         return shown
     inside = silent[members.classes]
@@ -102,20 +105,11 @@ def _say_something(
     instead = [
         narrowest(column, subset, tuples[inside, place].astype(np.int64)) for place, column in enumerate(columns)
     ]
-    costs = np.stack([np.where(column.stars, 2.0, column.penalties) for column in instead])
-    best = costs.argmin(axis=0)
+    costs = np.stack([np.where(own.stars, 2.0, own.penalties) for own in instead])
+    best = np.where(costs.min(axis=0) <= 1.0, costs.argmin(axis=0), -1)
     patched = []
     for place, (old, new) in enumerate(zip(shown, instead, strict=True)):
-        taken = (best == place) & (costs[place] <= 1.0)
-        ids, penalties, stands_for = old.ids.copy(), old.penalties.copy(), old.stands_for.copy()
-        changed = np.flatnonzero(silent)[taken]
-        ids[changed] = len(old.texts) + new.ids[taken]
-        penalties[changed] = new.penalties[taken]
-        stands_for[changed] = new.stands_for[taken]
-        covers = partial(_stacked, old.covers, new.covers)
-        patched.append(Shown(old.texts + new.texts, ids, penalties, old.levels, stands_for, covers))
+        changed = silent.copy()
+        changed[silent] = best == place
+        patched.append(old.replaced(changed, new.take(best == place)))
     return tuple(patched)
-
-
-def _stacked(first: Callable[[], Bools], second: Callable[[], Bools]) -> Bools:
-    return np.vstack([first(), second()])

@@ -126,7 +126,7 @@ def _merge(draft: Draft) -> tuple[Draft, int]:
     merged = tuple(shown.take(rows) for shown in columns)
     stars = np.ones(len(rows), bool)
     for shown in merged:
-        stars &= np.array([text == STAR for text in shown.texts], bool)[shown.ids]
+        stars &= shown.stars
     starred = int(np.flatnonzero(stars)[0]) if stars.any() else -1
     return replace(draft, members=groups[draft.members], count=len(rows), columns=merged), starred
 
