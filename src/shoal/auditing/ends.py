@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.auditing.census import texts_of
-from shoal.auditing.reading import Reader, parts_of
+from shoal.auditing.reading import Reader, named
 from shoal.domains import STAR
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
@@ -53,13 +53,12 @@ def _agree(text: str | None, low: str | None, high: str | None, reader: Reader |
         return True  # nothing is told
     if low is None or high is None or text is None or text == STAR:
         return False
-    parts = parts_of(text)
-    if any(part is None for part in parts):
-        return False
-    read = [_number(part) if _number(low) else _period(part) for part in parts if part is not None]
+    # the end of a half-open range is named as that of a closed one is
+    parts = [] if "(missing)" in text else named(text[:-1] + "]" if text.endswith(")") else text)
+    read = [_number(part) if _number(low) else _period(part) for part in parts]
     told = [_number(end) or _period(end) for end in (low, high)]
     spans, ends = [span for span in read if span], [span for span in told if span]
-    if len(spans) < len(parts) or len(ends) < 2:
+    if not spans or len(spans) < len(parts) or len(ends) < 2:
         return False
     least, most = min(span[0] for span in spans), max(span[1] for span in spans)
     if (least, most) != (ends[0][0], ends[1][1]):

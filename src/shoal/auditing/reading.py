@@ -353,13 +353,3 @@ def _items(inner: str) -> list[str]:
         items.append(found[1].strip())
         at = found.end()
     return items
-
-
-def parts_of(text: str) -> list[str | None]:
-    """Return the two ends of a range, the values of a set (``None`` is the missing one), or the text itself."""
-    found = _RANGE.match(text)
-    if found:
-        return [found[1], found[2]]
-    if text.startswith("{") and text.endswith("}"):
-        return [_item(item) for item in _items(text[1:-1])] or [text]
-    return [text]
