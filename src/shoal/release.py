@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.algorithms.base import titles
 from shoal.auditing import Audit, audit
+from shoal.auditing.checks import bytes_check
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.policy import Policy
@@ -158,7 +159,7 @@ class Release:
         faults += disagreements(checked, self.attained, self.audit)
         if faults:
             raise AuditFailed(faults)
-        return checked
+        return checked.having(bytes_check([]))
 
 
 def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | None = None) -> list[Fault]:
