@@ -149,7 +149,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"models": [{"name": "distinct-l-diversity", "on": "x", "l": 2}]}, "models[0].on: must name a sensitive column"),
     ({"algorithm": {"name": "mondriaan"}}, "did you mean 'mondrian'?"),
     ({"algorithm": {"name": "mondrian", "cuts": "loose"}}, "algorithm.cuts: must be one of 'strict' or 'relaxed'"),
-    ({"loss": {"name": "gcp"}}, "no such entry in utility"),
+    ({"loss": {"name": "gcpp"}}, "no such entry in utility"),
     ({"identifiers": ["age"]}, "the column 'age' has two roles"),
     ({"sensitive": ["age"]}, "the column 'age' has two roles"),
     ({"subject": "age"}, "the subject column cannot be published"),

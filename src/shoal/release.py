@@ -17,6 +17,7 @@ import polars as pl
 from shoal.algorithms.base import titles
 from shoal.anatomy import Groups
 from shoal.auditing import Audit, audit
+from shoal.auditing.checks import bytes_check
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.policy import Policy
@@ -175,7 +176,7 @@ class Release:
         faults += disagreements(checked, self.attained, self.audit)
         if faults:
             raise AuditFailed(faults)
-        return checked
+        return checked.having(bytes_check([]))
 
 
 def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | None = None) -> list[Fault]:

@@ -94,7 +94,12 @@ def later_checks(
     if not isinstance(table, (str, Path)):
         return [*checks, Check("bytes", _ASKS["bytes"], not_run=_NO_FILE)]
     path = Path(table)
-    return [*checks, _check("bytes", bytes_faults(path.read_bytes(), format_of(path), whole, raw))]
+    return [*checks, bytes_check(bytes_faults(path.read_bytes(), format_of(path), whole, raw))]
+
+
+def bytes_check(faults: Iterable[Fault]) -> Check:
+    """Return the outcome of searching the bytes of a file."""
+    return _check("bytes", faults)
 
 
 def _check(name: str, faults: Iterable[Fault]) -> Check:

@@ -144,6 +144,10 @@ class Audit:
         """Whether the classes could be counted; a table without its quasi-identifiers cannot."""
         return not any(fault.kind == "unreadable" for fault in self.faults)
 
+    def having(self, made: Check) -> Audit:
+        """Return the audit with a check that was made elsewhere, in the place of the one of its name."""
+        return replace(self, checks=tuple(made if check.name == made.name else check for check in self.checks))
+
     def claiming(self, bound: float | None) -> Audit:
         """Return the audit with what the search claims that no local recoding can go below."""
         return replace(self, claimed_bound=bound)

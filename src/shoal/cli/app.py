@@ -156,7 +156,7 @@ def anonymize(
         if subjects is not None:
             release.write_subjects(subjects)
     if json:
-        show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
+        show.released(files)
     elif not quiet:
         show.summary(release.audit, files, show.search(release))
 
@@ -419,6 +419,6 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
         policy.write(out / "policy.yaml")
     files["policy"] = out / "policy.yaml"
     if json:
-        show.as_json({**release.audit.to_dict(), "files": {name: str(path) for name, path in files.items()}})
+        show.released(files)
     elif not quiet:
         show.summary(release.audit, files, show.search(release))

@@ -25,6 +25,12 @@ def as_json(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
+def released(files: dict[str, Path]) -> None:
+    """Print the audit of a release as it was written, and where its files are."""
+    audit = json.loads(files["audit"].read_text(encoding="utf-8"))
+    as_json({**audit, "files": {name: str(path) for name, path in files.items()}})
+
+
 def complain(error: ShoalError, *, as_json: bool) -> None:
     """Print an error: to people on stderr, to scripts as JSON on stdout."""
     if as_json:
