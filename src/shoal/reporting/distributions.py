@@ -11,8 +11,8 @@ from shoal.reporting.signs import GRID, INK, MUTED, Scale, length, line, n, svg,
 from shoal.reporting.words import number, share
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 210, 48, 12, 30, 36
-_MOST = 24
-"""So many categories are drawn; the others are added up in one bar."""
+_MOST = 14
+"""So many categories are drawn, which half a printed page has room for; the others are added up in one bar."""
 
 Told = Mapping[str, Any]
 

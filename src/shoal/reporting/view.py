@@ -60,7 +60,7 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
         "bound": _bound(audit),
         "loss_chart": charts.bars([(name, float(told["certainty-penalty"])) for name, told in _lost(audit)]),
-        "columns": list(_columns(audit)),
+        "columns": list(_columns(audit, _levels(manifest))),
         "kept": kept(audit.statistics),
         "judged": judgements(audit),
         "request": None if manifest is None else _request(manifest.get("request")),
@@ -197,6 +197,9 @@ def _details(audit: Audit, unit: str) -> Iterator[tuple[str, str, str]]:
         yield "Left out", count(left_out), "suppressed records that are not published"
     else:
         yield "Left out", NOTHING, "suppressed records that are not published; unknown without the original"
+    if starred + left_out:
+        why = "their class would break a promise, or they would cost the others more than they lose themselves"
+        yield "Why", NOTHING, f"records are suppressed where {why}; who they are is told nowhere"
     allowed = audit.policy.max_suppressed
     yield "Allowed", share(allowed), "of the records may be suppressed, says the policy"
     if len(audit.sizes):
@@ -311,7 +314,14 @@ def _lost(audit: Audit) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, told
 
 
-def _columns(audit: Audit) -> Iterator[dict[str, str]]:
+def _levels(manifest: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the level that the search chose for each column, where it chose one for all records."""
+    recoding = {} if manifest is None else manifest.get("recoding")
+    levels = recoding.get("levels") if isinstance(recoding, Mapping) else None
+    return levels if isinstance(levels, Mapping) else {}
+
+
+def _columns(audit: Audit, levels: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     policy = audit.policy
     for name, column in policy.quasi_identifiers.items():
         told = audit.columns.get(name, {})
