@@ -14,19 +14,18 @@ import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
-from shoal.auditing.census import Counted, count
+from shoal.auditing.census import count
 from shoal.auditing.checks import Check, first_checks, later_checks
 from shoal.auditing.criteria import criteria
 from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
+from shoal.auditing.losses import losses
 from shoal.auditing.measured import Measures, measured
-from shoal.auditing.minorities import minorities
 from shoal.auditing.outputs import Beside, without_added
-from shoal.auditing.reading import Meanings, Reader, meanings_of
+from shoal.auditing.reading import Reader
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import missing_values, written_as
 from shoal.auditing.thresholds import thresholds
-from shoal.catalog import find, names
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
 from shoal.outputs import Anatomy
@@ -36,8 +35,7 @@ from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.columns import plain
 from shoal.tables.treatments import treated
-from shoal.utility.base import Measured, Metric, Outcome
-from shoal.utility.kl_divergence import divergence
+from shoal.utility.base import Measured
 
 FORMAT = 1
 """The number of the form of ``audit.json``; keys are added to it, none is taken away or changed."""
@@ -316,7 +314,7 @@ def audit(
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
-        utility, columns, unread = _utility(frame, counted, policy, left_out, readers)
+        utility, columns, unread = losses(frame, counted, policy, left_out, readers)
         faults += unread
     known = at_hand(counted, policy)
     tables = Tables.of(raw, external, [_as_published(one) for one in earlier], policy, subjects)
@@ -383,56 +381,3 @@ def _combinations(raw: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         table, persons = table.with_columns(raw[policy.subject].alias("subject")), pl.col("subject").n_unique()
     keys = [column.name for column in columns]
     return table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"))
-
-
-def _diverged(meaning: Meanings, suppressed: int) -> float:
-    return divergence(meaning.original, meaning.implied + suppressed / max(meaning.distinct, 1))
-
-
-def _utility(
-    frame: pl.DataFrame, counted: Counted, policy: Policy, left_out: int, readers: Mapping[str, Reader]
-) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
-    keys = list(policy.quasi_identifiers)
-    classes = counted.classes.filter(~counted.is_starred)
-    faults: list[Fault] = []
-    sizes = classes["records"].to_numpy().astype(np.int64)
-    meanings: list[Meanings] = []
-    shown: dict[str, int] = {}
-    for place, name in enumerate(keys):
-        meaning, unread = meanings_of(classes[f"q{place}"], sizes, readers[name])
-        meanings.append(meaning)
-        faults += unread
-        shown[name] = counted.classes[f"q{place}"].n_unique()
-    outcome = Outcome(
-        next(iter(readers.values())).total,
-        tuple(keys),
-        np.array([policy.quasi_identifiers[name].weight for name in keys]),
-        counted.starred + left_out,
-        classes.height,
-        int((sizes * sizes).sum()),
-        np.array([sizes @ meaning.penalties for meaning in meanings]),
-        np.array([sizes @ (meaning.penalties == 0.0) for meaning in meanings], np.float64),
-        np.array([sizes @ meaning.climbs for meaning in meanings]),
-        np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
-        np.array([meaning.informed for meaning in meanings]),
-        np.array([meaning.distinct for meaning in meanings], np.float64),
-        np.array([meaning.height for meaning in meanings], np.float64),
-        counted.starred,
-        policy.k,
-        values=np.array([sizes @ meaning.values for meaning in meanings]),
-        diverged=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
-        texts=np.array([shown[name] for name in keys], np.float64),
-        minorities=minorities(frame, counted, policy),
-    )
-    measured: dict[str, Measured] = {}
-    for name in names("utility"):
-        metric = policy.loss if name == policy.loss.key() else find("utility", name)()
-        assert isinstance(metric, Metric)
-        if metric.known(outcome):
-            measured[name] = metric.measure(outcome)
-    lost = measured["certainty-penalty"].columns
-    columns = {
-        name: {"before": readers[name].occurring, "after": shown[name], "certainty-penalty": lost[name]}
-        for name in keys
-    }
-    return measured, columns, faults
