@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -299,3 +300,24 @@ def test_numbers_in_an_external_table_of_texts_are_not_ordered_by_their_letters(
     published = pl.DataFrame({"age": ["[5, 30]"] * 2})
     audit = shoal.audit(published, ranges, external=pl.DataFrame({"age": ["9", "unknown"]}))
     assert "cannot be told without the original" in reason(audit, "linking")
+
+
+def test_what_attacks_find_is_for_the_owner_only() -> None:
+    from shoal.reporting import render
+
+    audit = shoal.audit(WIDE, POLICY, attacks=True)
+    assert audit.attacks.leaks
+    own, theirs = (html.unescape(render(audit, external=outside)) for outside in (False, True))
+    assert "background-knowledge" in own
+    assert audit.attacks.leaks[0].risk.means in own
+    assert "background-knowledge" not in theirs
+    assert "<h2>Attacks</h2>" not in theirs
+
+
+def test_the_schema_knows_attacks() -> None:
+    import jsonschema
+
+    from shoal.auditing.schema import schema
+
+    audit = shoal.audit(WIDE, POLICY, original=ORIGINAL, external=ORIGINAL, earlier=[WIDE])
+    jsonschema.validate(json.loads(audit.to_json()), schema())

@@ -100,12 +100,15 @@ _REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
     "faults": ("What is wrong with the table, and notes.", _list(_FAULT)),
     "policy_hash": ("SHA-256 of the policy.", {"type": "string", "pattern": "^[0-9a-f]{64}$"}),
 }
+_ATTACK = _of(
+    {"name": _TEXT, "found": _YES, "measured": _each({}), "worst": _list(_WHOLE)}, {"on": _TEXT, "left_out": _TEXT}
+)
 _MORE = {"type": ["object", "array"]}
 _OPTIONAL: dict[str, tuple[str, dict[str, Any]]] = {
     "bound": ("The certainty penalty that no local recoding can go below.", {"type": "number"}),
     "bound_is": ("Who says so.", _TEXT),
-    "attacks": ("Attacks that were run, with what they found.", _MORE),
-    "attacks_not_run": ("Attacks that were not run, with the reason.", _MORE),
+    "attacks": ("Attacks that were run, with what they found.", _list(_ATTACK)),
+    "attacks_not_run": ("Attacks that were not run, with the reason.", _list(_of({"name": _TEXT, "reason": _TEXT}))),
     "statistics": ("Statistics of the published table beside those of the original.", _MORE),
     "output": ("The form in which the table is published.", _MORE),
     "files": ("Files that were written, where a command prints the audit.", _each(_TEXT)),

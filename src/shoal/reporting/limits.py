@@ -23,7 +23,7 @@ def limits(audit: Audit) -> Iterator[tuple[str, str]]:
 
 
 _NOT_COMPARED = "Earlier, later and other owners' releases were not compared."
-_OF_THE_METHOD = "The attacks above tried some ways to do so; there are others."
+_OF_THE_METHOD = "Some ways to do so were tried; there are others."
 
 
 def _of_the_count(audit: Audit) -> Iterator[tuple[str, str]]:

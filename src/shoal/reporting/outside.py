@@ -15,9 +15,10 @@ def outside(audit: Audit) -> dict[str, Any]:
     """Return what the external page shows.
 
     Left out is how values were generalized (hierarchies, boundaries, weights, the search and its seed): whoever knows
-    it can undo some of it, and learns from what was not done. Left out is what was counted in the original, the risk
-    before and distinct values before among it, and the policy, the manifest and their hashes: a hash of little data can
-    be guessed. What remains can be counted in the published table, but for the losses and the number of records.
+    it can undo some of it, and learns from what was not done. Left out is what attacks found: it shows where to look.
+    Left out is what was counted in the original, the risk before and distinct values before among it, and the policy,
+    the manifest and their hashes: a hash of little data can be guessed. What remains can be counted in the
+    published table, but for the losses and the number of records.
 
     Raises
     ------
@@ -31,6 +32,7 @@ def outside(audit: Audit) -> dict[str, Any]:
         **{name: blind[name] for name in ("risks", "risk_words", "risk_chart")},
         "details": [row for row in told["details"] if row[0] not in ("Left out", "Allowed")],
         "losses": [{**loss, "is_searched": False} for loss in told["losses"]],
+        "attacks": {"run": [], "not_run": []},
         "bound": None,
         "kept": None,
         "columns": [column for column in told["columns"] if column["treatment"] != "not published"],
