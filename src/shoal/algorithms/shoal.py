@@ -44,9 +44,10 @@ class Shoal(Algorithm):
     keeps as many kinds of sensitive values in a class as they need, and every changed block is checked: where a model
     breaks, the block gets classes of the same kinds as before, or stays as it was.
 
-    Cost: near-linear; a sequence costs one sort and k steps per record, a round of the search about as much as five
-    sequences. The answer depends on ``seed``, not on the number of threads or the order of records. Ctrl-C ends the
-    search with what it has.
+    Cost: near-linear; a sequence costs one sort and k steps per record (some thousands at most), a round of the search
+    about as much as five sequences. The answer depends on ``seed``, not on the number of threads or the order of
+    records. More effort never loses more (but where a label is called like a value: classes that look alike are one,
+    which the search does not foresee). Ctrl-C ends the search with what it has.
 
     References
     ----------
