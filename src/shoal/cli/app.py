@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from shoal.cli import show
-from shoal.cli import statistics as about
+from shoal.cli.audit import audit
 from shoal.cli.hierarchy import app as hierarchy_app
 from shoal.cli.options import (
-    ClassColumn,
     Data,
     Delimiter,
     Encoding,
@@ -21,7 +20,6 @@ from shoal.cli.options import (
     Quiet,
     Quote,
     Sheet,
-    Standing,
     reading,
 )
 from shoal.cli.policy import app as policy_app
@@ -161,118 +159,7 @@ def anonymize(
         show.summary(release.audit, files, show.search(release))
 
 
-def _audit_schema(asked: bool) -> None:
-    if asked:
-        from shoal.auditing.schema import schema
-
-        show.as_json(schema())
-        raise typer.Exit
-
-
-@app.command()
-def audit(
-    release: Annotated[Path, typer.Argument(help="The published table, anybody's.", show_default=False)],
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--policy", "-p", help="What was promised, a YAML file; or say what columns are.", show_default=False
-        ),
-    ] = None,
-    quasi_identifiers: Annotated[
-        str,
-        typer.Option(help="Without a policy: what an attacker may know, with commas between them.", show_default=False),
-    ] = "",
-    sensitive: Annotated[
-        str,
-        typer.Option(help="Without a policy: what nobody should learn, with commas between them.", show_default=False),
-    ] = "",
-    identifiers: Annotated[
-        str,
-        typer.Option(
-            help="Without a policy: what must not be published, with commas between them.", show_default=False
-        ),
-    ] = "",
-    original: Annotated[
-        Path | None,
-        typer.Option(help="The original table, for losses and the risk before.", show_default=False),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write an HTML report.", show_default=False)] = None,
-    external: Annotated[
-        bool,
-        typer.Option("--external", help="The report is for those who get the table: nothing that helps an attacker."),
-    ] = False,
-    subjects: Annotated[
-        Path | None, typer.Option(help="Who each published record is about, as anonymize --subjects wrote it.")
-    ] = None,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="Compare the distributions of both tables; needs --original.")
-    ] = False,
-    standing: Standing = None,
-    class_column: ClassColumn = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", callback=_audit_schema, is_eager=True, help="Print the JSON Schema of --json.")
-    ] = False,
-    attacks: Annotated[bool, typer.Option("--attacks", help="Run every attack that the given tables allow.")] = False,
-    attack: Annotated[
-        list[str] | None, typer.Option(help="Run just this attack; may be repeated. shoal list risk shows them.")
-    ] = None,
-    external_table: Annotated[
-        Path | None, typer.Option(help="A table of persons that an attacker may hold.", show_default=False)
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None, typer.Option(help="An earlier release about the same people; may be repeated.")
-    ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-) -> None:
-    """Count a published table again. Exit 0 only if every promise holds.
-
-    Without a policy, given only what the columns are, the table is measured: exit 0 if it could be counted.
-    The options for reading are for the original; how the release is written is detected, and the second file of a
-    release that has two (statistics, anatomy) is looked for beside the first. Leaks that attacks find are
-    told; whether they matter is for a person to judge, and the exit code does not depend on them.
-    """
-    from shoal.auditing import audit as audit_of
-    from shoal.cli.roles import promised_by
-    from shoal.tables import open_table
-
-    promised = promised_by(policy, quasi_identifiers, sensitive, identifiers)
-    given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
-    owned = {} if subjects is None else open_table(subjects).frame.to_dict()
-    asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
-    people = next(iter(owned.values()), None)
-    compared = about.asked(statistics, standing, class_column, original=original)
-    with show.progress(quiet or json) as progress:
-        checked = audit_of(
-            release,
-            promised,
-            original=given,
-            subjects=people,
-            asks=asks,
-            statistics=compared,
-            attacks=attack or (True if attacks else None),
-            external=external_table,
-            earlier=earlier or (),
-            progress=progress,
-        )
-    if report is not None:
-        from shoal.reporting import report as write_report
-
-        write_report(checked, report, external=external)
-    if json:
-        show.as_json(checked.to_dict())
-    elif not quiet:
-        told = [] if checked.statistics is None else about.lines(checked.statistics)
-        show.summary(checked, {} if report is None else {"report": report}, told)
-        if attacks or attack or external_table or earlier:
-            show.attacks(checked.attacks)
-        for fault in checked.failures() if checked.models else checked.faults:
-            print(f"  - {fault}")
-    raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)
+app.command()(audit)
 
 
 @app.command()

@@ -1,0 +1,19 @@
+"""entry_of(): an entry of the catalog, for what its docstring says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.catalog import find
+from shoal.errors import PolicyError
+
+if TYPE_CHECKING:
+    from shoal.catalog import Entry
+
+
+def entry_of(family: str, name: str) -> type[Entry] | None:
+    """Return an entry; ``None`` for one of a package that is not installed here."""
+    try:
+        return find(family, name)
+    except PolicyError:
+        return None

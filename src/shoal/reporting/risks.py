@@ -1,0 +1,90 @@
+"""Risks before and after, as rows, sentences and a chart for the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.reporting import charts
+from shoal.reporting.entries import entry_of
+from shoal.reporting.words import chance, number, share
+
+if TYPE_CHECKING:
+    from shoal.auditing import Audit
+
+_MEASURES = {
+    "max": ("worst", "the chance for the person who is easiest to find"),
+    "mean": ("mean", "the chance on average over all"),
+    "unique": ("alone", "the share that nobody else looks like"),
+    "pairs": ("pairs", "the share that looks like one other"),
+    "median": ("median", "what half do not exceed"),
+    "p95": ("p95", "what 95 of 100 do not exceed"),
+    "above": ("above", "the share with a greater chance than asked"),
+    "linked": ("linked", "the share of right links to the population"),
+    "unique_in_population": ("alone in the population", "the share that may stand for one person only"),
+}
+"""Measure of a risk → what it is called, and what it says; a measure that is not here keeps its own name."""
+_SHARES = {"unique", "pairs", "above", "linked", "unique_in_population"}
+"""Measures that are shares of the records, not chances."""
+
+
+def risks(audit: Audit) -> list[dict[str, Any]]:
+    """Return each attacker with what was measured, before and after."""
+    found = []
+    for name, measures in audit.risk.items():
+        entry = entry_of("risk", name)
+        before = audit.risk_before.get(name, {})
+        rows = [_risk_row(measure, before.get(measure), value) for measure, value in measures.items()]
+        found.append({"name": name, "summary": entry.summary() if entry else "", "rows": rows})
+    return found
+
+
+def _risk_row(measure: str, before: float | None, after: float) -> dict[str, str]:
+    title, meaning = _MEASURES.get(measure, (measure, ""))
+    say = share if measure in _SHARES else chance
+    return {
+        "measure": title,
+        "meaning": meaning,
+        "before": number(before),
+        "before_words": "" if before is None else say(before),
+        "after": number(after),
+        "after_words": say(after),
+    }
+
+
+def risk_words(audit: Audit, unit: str) -> list[str]:
+    """Return the risk as sentences, from the attacker who knows most."""
+    if not audit.risk or not audit.published:
+        return []
+    after = audit.risk.get("prosecutor", {})
+    before = audit.risk_before.get("prosecutor", {})
+    one = unit.removesuffix("s")
+    said = []
+    if "max" in after:
+        was = f"; in the original table, {_likely(before['max'])}" if "max" in before else ""
+        said.append(
+            "At worst, someone who knows that a person is in the table and knows all their quasi-identifiers picks the "
+            f"right {one} {_likely(after['max'])}{was}."
+        )
+    if "unique" in after:
+        was = f", where {share(before['unique'])} did in the original table" if "unique" in before else ""
+        nobody = f"No {one} stands" if after["unique"] == 0 else f"{share(after['unique'])} of the {unit} stand"
+        said.append(f"{nobody} alone{was}.")
+    return said
+
+
+def _likely(value: float) -> str:
+    return "with certainty" if value >= 1 else f"with a chance of {chance(value)}"
+
+
+def risk_chart(audit: Audit) -> str:
+    """Draw the risks before and after."""
+    rows = [
+        (
+            f"{name}, {_MEASURES.get(measure, (measure,))[0]}",
+            audit.risk_before.get(name, {}).get(measure),
+            value,
+        )
+        for name, measures in audit.risk.items()
+        for measure, value in measures.items()
+    ]
+    return charts.paired(rows, "Risk before and after, from 0 to 1")
