@@ -31,6 +31,10 @@ LONGEST = 10_000
 """Characters of a request."""
 DEEPEST = 60
 """Nested conditions of a request."""
+MOST_TESTS = 200
+"""Comparisons of a request."""
+MOST_GROUPS = 6
+"""Columns to group by: what would give a small cell back is looked for in all of their combinations."""
 _SIGNS: dict[str, Sign] = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _TURNED: dict[Sign, Sign] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max"}
@@ -131,8 +135,12 @@ def _only(node: exp.Expression, *keys: str) -> None:
         if part and key.rstrip("_") not in keys:
             first = part[0] if isinstance(part, list) else part
             told = {"with": "WITH", "hint": "a hint", "db": "a schema-qualified name", "catalog": "a qualified name"}
-            called = told.get(key.rstrip("_")) or f"{key.rstrip('_').upper()} ({_called(first)})"
-            raise _refused(called if not isinstance(part, bool) else key.upper(), where=type(node).__name__.lower())
+            raise _refused(told.get(key.rstrip("_")) or _part(key.rstrip("_").upper(), first))
+
+
+def _part(key: str, part: object) -> str:
+    called = key if isinstance(part, (bool, str)) else _called(part)
+    return key if called in (key, "COLUMN") else f"{key} ({called})"
 
 
 @dataclass
@@ -142,6 +150,7 @@ class _Reader:
     schema: Schema
     aliases: dict[str, str] = field(default_factory=dict)
     """What the request calls a table → the table."""
+    tests: int = 0
 
     def request(self, select: exp.Select) -> Request:
         _only(select, "expressions", "from", "joins", "where", "group", "order", "limit")
@@ -260,7 +269,10 @@ class _Reader:
 
     def grouped(self, node: exp.Expression) -> tuple[str, ...]:
         _only(node, "expressions")
-        return tuple(dict.fromkeys(self.column(one) for one in node.expressions))
+        names = tuple(dict.fromkeys(self.column(one) for one in node.expressions))
+        if len(names) > MOST_GROUPS:
+            raise _refused(f"a grouping by more than {MOST_GROUPS} columns", where="group by")
+        return names
 
     def ordered(self, node: exp.Expression | None, items: tuple[Item, ...]) -> tuple[Order, ...]:
         if node is None:
@@ -300,6 +312,9 @@ class _Reader:
         return self.test(node, kind)
 
     def test(self, node: Any, kind: str) -> Condition:
+        self.tests += 1
+        if self.tests > MOST_TESTS:
+            raise _refused(f"more than {MOST_TESTS} comparisons", where="where")
         if kind in _SIGNS:
             _only(node, "this", "expression")
             turned = type(node.this).__name__ != "Column"
