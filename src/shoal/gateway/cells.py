@@ -43,9 +43,12 @@ def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bool
     out = np.asarray(persons < k)
     width = cells.shape[1]
     totals = [_groups(cells[:, list(kept)]) for size in range(width) for kept in combinations(range(width), size)]
-    changed = bool(out.any())
-    while changed:
-        changed = any([_protect(out, persons, members, k, several) for groups in totals for members in groups])
+    before = -1
+    while before != out.sum():
+        before = int(out.sum())
+        for groups in totals:
+            for members in groups:
+                _protect(out, persons, members, k, several)
     return out
 
 
@@ -58,14 +61,10 @@ def _groups(keys: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(of_cell.ravel()[order])) + 1)
 
 
-def _protect(out: Bools, persons: Ints, members: Ints, k: int, several: bool) -> bool:
-    """Leave out more cells of one total, if those that are left out could be worked out; tell whether any was."""
+def _protect(out: Bools, persons: Ints, members: Ints, k: int, several: bool) -> None:
+    """Leave out more cells of one total, if those that are left out could be worked out."""
     gone = members[out[members]]
-    if not len(gone):
-        return False
-    more = sorted(members[~out[members]].tolist(), key=lambda cell: (persons[cell], cell))
-    changed = False
+    more = sorted(members[~out[members]].tolist(), key=lambda cell: (persons[cell], cell)) if len(gone) else []
     while more and (len(gone) < 2 or (persons[gone].max() if several else persons[gone].sum()) < k):
         gone = np.append(gone, more.pop(0))
-        out[gone[-1]] = changed = True
-    return changed
+        out[gone[-1]] = True

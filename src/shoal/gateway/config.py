@@ -27,7 +27,8 @@ class Database(Frozen):
     duckdb: str | None = None
     """The path of a DuckDB database; it is opened to read only."""
     postgresql: str | None = None
-    """The URL of a PostgreSQL database; ``$NAME`` takes it from the environment, so that no password is written here."""
+    """The URL of a PostgreSQL database; ``$NAME`` takes it from the environment, so that no password
+    is written here."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Database:
@@ -178,7 +179,9 @@ def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         found["ledger"] = str(folder / found["ledger"])
     owners = found.get("owners")
     if isinstance(owners, dict):
-        found["owners"] = {name: _owner(said, folder) if isinstance(said, dict) else said for name, said in owners.items()}
+        found["owners"] = {
+            name: _owner(said, folder) if isinstance(said, dict) else said for name, said in owners.items()
+        }
     return found
 
 

@@ -207,7 +207,9 @@ class _Reader:
         for declared in self.schema.joins:
             if ends == {declared.left, declared.right} and {table, other} == {declared.left[0], declared.right[0]}:
                 return declared.name, tuple(dict.fromkeys((declared.left[1], declared.right[1])))
-        raise Refused("a join over keys that are not declared", where="join", hint="ask the owner which joins there are")
+        raise Refused(
+            "a join over keys that are not declared", where="join", hint="ask the owner which joins there are"
+        )
 
     def located(self, node: exp.Column) -> tuple[str, str]:
         """Return the table and the name of a column."""

@@ -19,6 +19,7 @@ from shoal.hierarchies.base import Hierarchy
 _WIDE = {"integer": (-(2**53), 2**53), "float": (-1e300, 1e300)}
 _AS_THEY_ARE = ("mask", "suppress", "intervals")
 """Hierarchies whose labels are ranges, masks and stars: any other text is a value."""
+_CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 Truth = bool | None
 """Certainly, certainly not, or it cannot be known."""
@@ -73,23 +74,15 @@ class Meaning:
         return (self.low == self.high or None) if inside else False
 
     def _range_compares(self, sign: Sign, value: float) -> Truth:
-        if sign == "<":
-            return True if self.high < value or (self.high == value and not self.with_high) else self._not(">=", value)
-        if sign == "<=":
-            return True if self.high <= value else self._not(">", value)
-        if sign == ">":
-            return True if self.low > value or (self.low == value and not self.with_low) else self._not("<=", value)
-        return True if self.low >= value else self._not("<", value)
+        return True if self._surely(sign, value) else False if self._surely(_CONTRARY[sign], value) else None
 
-    def _not(self, contrary: Sign, value: float) -> Truth:
-        """Certainly not, where the contrary is certain."""
-        above = contrary in (">", ">=")
+    def _surely(self, sign: Sign, value: float) -> bool:
+        """Whether the whole range lies so: its nearer end does."""
+        above = sign in (">", ">=")
         end, closed = (self.low, self.with_low) if above else (self.high, self.with_high)
         if end == value:
-            certain = contrary in (">=", "<=") or not closed
-        else:
-            certain = end > value if above else end < value
-        return False if certain else None
+            return sign in (">=", "<=") or not closed
+        return end > value if above else end < value
 
     def is_null(self) -> Truth:
         """Return whether it is certainly the missing value."""

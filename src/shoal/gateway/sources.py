@@ -88,14 +88,14 @@ class Files(DataSource):
 class DuckDB(DataSource):
     """Tables of a DuckDB database: a file, opened to read only, or a connection of the caller's."""
 
-    def __init__(self, database: Path | Any) -> None:
+    def __init__(self, database: object) -> None:
         try:
             import duckdb
         except ImportError:
             raise MissingExtra.of("duckdb", "gateway", "reading a DuckDB database") from None
         self._duckdb = duckdb
         self.path = Path(database) if isinstance(database, (str, Path)) else None
-        self._connection = None if self.path else database
+        self._connection: Any = None if self.path else database
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
@@ -113,7 +113,8 @@ class DuckDB(DataSource):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         statement = select(table, self.columns(table))
-        return self._with(lambda db: open_table(db.execute(statement).to_arrow_table()).frame, table)
+        frame: pl.DataFrame = self._with(lambda db: open_table(db.execute(statement).to_arrow_table()).frame, table)
+        return frame
 
     def _with(self, use: Callable[[Any], Any], table: str) -> Any:
         try:
@@ -151,7 +152,9 @@ class PostgreSQL(DataSource):
         """Return a whole table."""
         names, rows = self._fetch(select(table, self.columns(table)), table)
         columns = {name: [_plain(row[place]) for row in rows] for place, name in enumerate(names)}
-        return open_table(pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})).frame
+        return open_table(
+            pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
+        ).frame
 
     def _fetch(self, statement: str, table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         settings = f"-c default_transaction_read_only=on -c statement_timeout={self._timeout * 1000}"
