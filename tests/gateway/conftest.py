@@ -55,7 +55,7 @@ def opened(tmp_path: Path) -> Callable[..., Gateway]:
 
     def make(source: DataSource, policy: Any = None, *, recoding: str = "one", **owner: Any) -> Gateway:
         tables = owner.pop("tables", None) or {"people": {"policy": policy, "recoding": recoding}}
-        said = {"database": {"files": {}}, "tables": tables, **owner}
+        said = {"database": {"duckdb": "not opened"}, "tables": tables, **owner}
         clients = {name: {} for name in ("ann", "bob")}
         config = GatewayConfig(owners={"north": said}, clients=clients, ledger=str(tmp_path / "ledger.sqlite"))
         return Gateway(config, sources={"north": source})

@@ -124,7 +124,9 @@ def test_on_published_texts_a_match_is_certain(
 
 
 @given(records, conditions)
-def test_values_that_are_published_as_they_are_match_as_they_are(rows: list[dict[str, Any]], condition: Condition) -> None:
+def test_values_that_are_published_as_they_are_match_as_they_are(
+    rows: list[dict[str, Any]], condition: Condition
+) -> None:
     frame = pl.DataFrame([published(row, 0) for row in rows], schema={"n": pl.String, "t": pl.String})
     meanings = {"n": Meanings.published("integer", Intervals(widths=[4])), "t": Meanings.published("text", LETTERS)}
     assert matched(condition, frame, meanings) == [holds(condition, row) is True for row in rows]
@@ -192,7 +194,11 @@ def test_ranges_are_sorted_by_where_they_begin() -> None:
 
 def ages(k: int = 2, persons: list[int] | None = None) -> Shown:
     frame = pl.DataFrame(
-        {"age": ["[20, 29]"] * 3 + ["[30, 39]"] * 3 + ["*"], "pay": [1.0, 2.0, 3.0, 4.0, None, 6.0, 7.0], "g": list("aabbbac")}
+        {
+            "age": ["[20, 29]"] * 3 + ["[30, 39]"] * 3 + ["*"],
+            "pay": [1.0, 2.0, 3.0, 4.0, None, 6.0, 7.0],
+            "g": list("aabbbac"),
+        }
     )
     meanings = {
         "age": Meanings.published("integer", Intervals(widths=[10])),
@@ -203,7 +209,12 @@ def ages(k: int = 2, persons: list[int] | None = None) -> Shown:
 
 
 def test_figures_over_ranges_are_from_their_middles_and_say_so() -> None:
-    items = (Item("mean", "age", "avg"), Item("least", "age", "min"), Item("pay", "pay", "sum"), Item("n", "pay", "count"))
+    items = (
+        Item("mean", "age", "avg"),
+        Item("least", "age", "min"),
+        Item("pay", "pay", "sum"),
+        Item("n", "pay", "count"),
+    )
     found = evaluate(Request("x", items), ages())
     assert found.table.rows() == [((3 * 24.5 + 3 * 34.5) / 6, 24.5, 23.0, 6)]
     assert [note.partition(":")[0] for note in found.notes] == ["mean", "least"]

@@ -64,3 +64,24 @@ def test_a_person_in_several_cells_counts_once(several: bool) -> None:
     """Two cells of one person each may be the same one: a third has to go with them."""
     out = hidden(np.array([[0], [1], [2], [3]]), np.array([1, 1, 5, 9]), 2, several=several)
     assert out.tolist() == [True, True, several, False]
+
+
+@given(tables())
+def test_all_totals_together_do_not_fix_a_small_cell(table: tuple[np.ndarray, np.ndarray, int]) -> None:
+    """Solved as equations: another table with the same totals and the same told cells has another figure there."""
+    cells, persons, k = table
+    out = hidden(cells, persons, k)
+    gone = np.flatnonzero(out)
+    if out.all():
+        return
+    lines = []
+    for size in range(cells.shape[1]):
+        for kept in combinations(range(cells.shape[1]), size):
+            for key in {tuple(cell[list(kept)]) for cell in cells}:
+                members = np.array([tuple(cell[list(kept)]) == key for cell in cells])
+                if persons[members].sum() >= k:
+                    lines.append(members[gone].astype(float))
+    for place in np.flatnonzero(persons[gone] < k):
+        alone = np.eye(len(gone))[place]
+        rank = np.linalg.matrix_rank(np.array(lines))
+        assert np.linalg.matrix_rank(np.array([*lines, alone])) > rank

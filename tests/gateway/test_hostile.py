@@ -38,7 +38,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Gateway:
     import shutil
 
     folder = tmp_path_factory.mktemp("hostile") / "example"
-    shutil.copytree(Path(__file__).parents[2] / "examples" / "gateway", folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(
+        Path(__file__).parents[2] / "examples" / "gateway", folder, ignore=shutil.ignore_patterns("*.sqlite*")
+    )
     return Gateway.read(folder / "hussien15.yaml")
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from shoal.errors import LedgerError, Refused
 from shoal.gateway.ledger import Entry, Ledger, apart
 
-ENTRY = Entry("r1", "ann", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "d1")
+ENTRY = Entry("r1", "asked", "ann", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "d1")
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
         "DELETE FROM entries WHERE number = 1",
         "DELETE FROM entries WHERE number = 3",
         "UPDATE entries SET number = 9 WHERE number = 5",
-        "INSERT INTO entries SELECT 6, at, 'x', client, owner, family, tabled, version, said, digest, groups, hash, 'h' "
-        "FROM entries WHERE number = 5",
+        "INSERT INTO entries SELECT 6, at, 'x', asked, client, owner, family, tabled, version, said, digest, groups, "
+        "hash, 'h' FROM entries WHERE number = 5",
     ],
 )
 def test_tampering_is_found(ledger: Ledger, tampering: str) -> None:
@@ -95,8 +95,9 @@ def test_the_chain_cannot_be_mended_without_the_key(ledger: Ledger, tmp_path: Pa
 def test_nothing_is_entered_twice(ledger: Ledger) -> None:
     assert ledger.append(replace(ENTRY, request="r3"), 5)
     assert ledger.verify() == 5
-    with pytest.raises(Refused, match="under this number"):
-        ledger.append(replace(ENTRY, request="r3", digest="another"), 5)
+    for change in ({"digest": "another"}, {"asked": "another"}):
+        with pytest.raises(Refused, match="under this number"):
+            ledger.append(replace(ENTRY, request="r3", **change), 5)
     assert ledger.append(replace(ENTRY, request="r3", client="bob"), 0)  # another client's numbers are its own
 
 
@@ -120,7 +121,7 @@ import sys
 from dataclasses import replace
 from shoal.gateway.ledger import Entry, Ledger
 ledger = Ledger(sys.argv[1])
-entry = Entry("r", "ann", "north", "f", "people", "v1", "release", {"people.sex": 2.0}, "d" * 200_000)
+entry = Entry("r", "asked", "ann", "north", "f", "people", "v1", "release", {"people.sex": 2.0}, "d" * 200_000)
 number = ledger.earlier("ann", "f").count
 while True:
     print(number, flush=True)
@@ -156,7 +157,8 @@ def cut(self, db, entry, seen):
     real(self, db, entry, seen)
     os.kill(os.getpid(), 9)
 module.Ledger._append = cut
-module.Ledger(sys.argv[1]).append(module.Entry("cut", "ann", "north", "north/people", "p", "v", "release", {}, "d"), 5)
+entry = module.Entry("cut", "asked", "ann", "north", "north/people", "p", "v", "release", {}, "d")
+module.Ledger(sys.argv[1]).append(entry, 5)
 """
     assert subprocess.run([sys.executable, "-c", code, str(ledger.path)], check=False).returncode == -signal.SIGKILL
     assert ledger.verify() == 5

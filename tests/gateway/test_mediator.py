@@ -29,7 +29,8 @@ class Broken(Memory):
 
 def united(tmp_path: Path, client: Any = None, **sources: tuple[Memory, dict[str, Any]]) -> Gateway:
     owners = {
-        name: {"database": {"files": {}}, "tables": {"people": {"policy": policy}}} for name, (_, policy) in sources.items()
+        name: {"database": {"duckdb": "not opened"}, "tables": {"people": {"policy": policy}}}
+        for name, (_, policy) in sources.items()
     }
     config = GatewayConfig(owners=owners, clients={"ann": client or {}}, ledger=str(tmp_path / "ledger.sqlite"))
     return Gateway(config, sources={name: source for name, (source, _) in sources.items()})
@@ -40,12 +41,16 @@ def test_an_owner_that_is_down_is_reported(tmp_path: Path) -> None:
         answer = united(tmp_path, a=(first, POLICY), b=(second, POLICY)).ask("ann", "SELECT age, zip FROM people")
         assert answer.table.height == 60
         assert len(answer.decisions) == 1
-        assert [fault.what for faults in answer.refusals.values() for fault in faults] == ["the database cannot be read"]
+        assert [fault.what for faults in answer.refusals.values() for fault in faults] == [
+            "the database cannot be read"
+        ]
 
 
 def test_an_owner_that_refuses_is_reported(tmp_path: Path) -> None:
     few = Memory(people=people(2))
-    answer = united(tmp_path, a=(few, POLICY), b=(Memory(people=people()), POLICY)).ask("ann", "SELECT age, zip FROM people")
+    answer = united(tmp_path, a=(few, POLICY), b=(Memory(people=people()), POLICY)).ask(
+        "ann", "SELECT age, zip FROM people"
+    )
     assert list(answer.refusals) == ["a"] and answer.table.height == 60
 
 
@@ -100,10 +105,8 @@ def test_the_ledger_knows_who_got_what(tmp_path: Path) -> None:
     gateway = united(tmp_path, a=(Memory(people=people()), POLICY), b=(Memory(people=people(30)), POLICY))
     answer = gateway.ask("ann", "SELECT age, ill FROM people")
     entries = gateway.ledger.entries()
-    assert [(one["client"], one["owner"], one["action"], one["request"]) for one in entries] == [
-        ("ann", "a", "release", answer.request),
-        ("ann", "b", "release", answer.request),
-    ] or [one["owner"] for one in entries] == ["b", "a"]
+    told = sorted((one["client"], one["owner"], one["action"], one["request"]) for one in entries)
+    assert told == [("ann", owner, "release", answer.request) for owner in ("a", "b")]
     assert entries[0]["weights"] == {"people.age": 3, "people.ill": 0}
     assert "flu" not in str(entries)
 
@@ -112,11 +115,14 @@ def test_the_ledger_knows_who_got_what(tmp_path: Path) -> None:
     ("change", "told"),
     [
         ({"owners": {}}, "owners: must not be empty"),
-        ({"ledgers": "x"}, "is not a known key; .*Hint: did you mean 'ledger'"),
+        ({"ledgers": "x"}, "ledgers: is not a known key. Hint: did you mean 'ledger'"),
         ({"clients": {"ann": {"rows": 0}}}, "clients.ann.rows: must be at least 1"),
         ({"clients": {"ann": {"roles": ["king"]}}}, "must be one of"),
         ({"owners": {"a": {"database": {}, "tables": {"t": {"policy": POLICY}}}}}, "exactly one database"),
-        ({"owners": {"a": {"database": {"duckdb": "x"}, "tables": {"t": {"policy": {}}}}}}, "quasi_identifiers: is required"),
+        (
+            {"owners": {"a": {"database": {"duckdb": "x"}, "tables": {"t": {"policy": {}}}}}},
+            "quasi_identifiers: is required",
+        ),
     ],
 )
 def test_a_wrong_configuration_is_told_by_its_key(change: dict[str, Any], told: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -49,7 +50,11 @@ def test_duckdb_reads_a_file(database: Path) -> None:
 
 def test_duckdb_cannot_write_or_reach_files(database: Path) -> None:
     source = DuckDB(database)
-    for statement in ("DELETE FROM people", "SELECT * FROM read_csv('/etc/passwd')", "SET enable_external_access = true"):
+    for statement in (
+        "DELETE FROM people",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SET enable_external_access = true",
+    ):
         with pytest.raises(Unavailable):
             source._with(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
 
@@ -101,9 +106,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if initdb is None or pg_ctl is None:
         pytest.skip("no PostgreSQL server on this machine")
     folder = tmp_path_factory.mktemp("postgresql")
-    run: dict[str, object] = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    who: dict[str, Any] = {}
     if os.geteuid() == 0:  # the server refuses to run as root
-        run |= {"user": "nobody", "group": "nogroup", "extra_groups": []}
+        who = {"user": "nobody", "group": "nogroup", "extra_groups": []}
         folder = Path("/var/tmp") / f"shoal-postgresql-{os.getpid()}"
         folder.mkdir()
         shutil.chown(folder, "nobody", "nogroup")
@@ -113,12 +118,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data = folder / "data"
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
     try:
-        subprocess.run([initdb, "-D", data, "-U", "shoal", "-A", "trust", "-E", "UTF8"], **run)  # type: ignore[call-overload]
-        subprocess.run([pg_ctl, "-D", data, "-o", options, "-l", folder / "log", "-w", "start"], **run)  # type: ignore[call-overload]
+        subprocess.run(
+            [initdb, "-D", data, "-U", "shoal", "-A", "trust", "-E", "UTF8"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
+        subprocess.run(
+            [pg_ctl, "-D", data, "-o", options, "-l", folder / "log", "-w", "start"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
         try:
             yield f"postgresql://shoal@127.0.0.1:{port}/postgres"
         finally:
-            subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], **run)  # type: ignore[call-overload]
+            subprocess.run(
+                [pg_ctl, "-D", data, "-m", "immediate", "stop"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **who,
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -166,7 +189,9 @@ def test_postgresql_keeps_types(server: str) -> None:
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS kinds")
         db.execute("CREATE TABLE kinds (i int, d numeric, f float8, t text, b boolean, day date)")
-        db.execute("INSERT INTO kinds VALUES (1, 1.5, 2.5, 'x', true, '2020-01-02'), (NULL, NULL, NULL, NULL, NULL, NULL)")
+        db.execute(
+            "INSERT INTO kinds VALUES (1, 1.5, 2.5, 'x', true, '2020-01-02'), (NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
     frame = PostgreSQL(server).read("kinds")
     assert [str(kind) for kind in frame.dtypes] == ["Int64", "Float64", "Float64", "String", "Boolean", "Date"]
 

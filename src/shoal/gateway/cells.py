@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+_LARGEST = 400
+"""Cells that are left out for which the equations are solved."""
 
 
 def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bools:
@@ -16,7 +18,9 @@ def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bool
 
     A cell with fewer than k persons is left out. It could be worked out from a total (of all, or of any of the columns
     that are grouped by) and the cells beside it, so wherever some cell of a total is left out, the smallest
-    others follow until at least two are, with k persons between them.
+    others follow until at least two are, with k persons between them. Where several columns are grouped by, all totals
+    together may still fix the figure of a small cell (a system of equations with one solution for it): then the
+    smallest of all other cells follows. This is looked for among up to 400 cells that are left out.
 
     Parameters
     ----------
@@ -49,6 +53,9 @@ def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bool
         for groups in totals:
             for members in groups:
                 _protect(out, persons, members, k, several)
+        if width > 1 and _solved(out, persons, [members for groups in totals for members in groups], k):
+            shown = np.flatnonzero(~out)
+            out[shown[np.argmin(persons[shown])]] = True
     return out
 
 
@@ -68,3 +75,14 @@ def _protect(out: Bools, persons: Ints, members: Ints, k: int, several: bool) ->
     while more and (len(gone) < 2 or (persons[gone].max() if several else persons[gone].sum()) < k):
         gone = np.append(gone, more.pop(0))
         out[gone[-1]] = True
+
+
+def _solved(out: Bools, persons: Ints, totals: list[Ints], k: int) -> bool:
+    """Whether the totals that are told fix the figure of a small cell."""
+    gone = np.flatnonzero(out)
+    if not 0 < len(gone) <= _LARGEST or out.all():
+        return False
+    told = [np.isin(gone, members) for members in totals if persons[members].sum() >= k]
+    equations = np.array([line for line in told if line.any()], np.float64).reshape(-1, len(gone))
+    free = np.eye(len(gone)) - np.linalg.pinv(equations) @ equations  # how far each figure may move by itself
+    return bool((np.diag(free)[persons[gone] < k] < 1e-9).any())

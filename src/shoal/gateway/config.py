@@ -67,6 +67,8 @@ class Table(Frozen):
     def _can_be_followed(self) -> Table:
         if self.recoding == "each" and self.policy.survey_weight is not None:
             raise PolicyError("records cannot be told apart by weights", where="recoding", got="each", hint="say one")
+        if self.recoding == "each" and self.policy.has_secret_seed:
+            raise PolicyError("each request would draw another sample", where="recoding", got="each", hint="say one")
         return self
 
 
@@ -92,6 +94,13 @@ class Owner(Frozen):
     database: Database
     tables: Annotated[dict[Name, Table], Field(min_length=1)]
     joins: dict[Name, Joined] = Field(default={})
+
+    @model_validator(mode="after")
+    def _tables_have_files(self) -> Owner:
+        for name, table in self.tables.items():
+            if self.database.files is not None and (table.source or name) not in self.database.files:
+                raise PolicyError("no file is named for this table", where=f"tables.{name}", hint="database.files")
+        return self
 
     @model_validator(mode="after")
     def _joins_join_tables(self) -> Owner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +24,16 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
 from shoal.release import Release
+from shoal.tables.apply import published_columns
 from shoal.tables.columns import kind_of, plain
+from shoal.tables.source import open_table
+from shoal.tables.treatments import faults, treated
 
 Ints = npt.NDArray[np.int64]
 _RECORD = "shoal: number of the record"
+_NO_FIT, _LOOK = "the policy does not fit the table", "the owner has to look at it: shoal check"
+_TRIES = 5
+"""How often a table is read again that changed meanwhile."""
 _KEPT = 64
 """Recodings of single requests that are kept for a version."""
 
@@ -68,12 +75,17 @@ class Version:
 
     name: str
     frame: pl.DataFrame
+    policy: Policy
     made: dict[frozenset[str] | None, Made | Refused] = field(default_factory=dict)
 
     @cached_property
     def raw(self) -> Shown:
-        """The table as it is, to be asked."""
-        return Shown(self.frame, {name: Meanings(kind_of(self.frame[name]), exact=True) for name in self.frame.columns})
+        """The table as it is, to be asked; of a column with a treatment nobody sees more than that leaves."""
+        for name, column in self.policy.quasi_identifiers.items():
+            if column.treatment and (name not in self.frame.columns or faults(self.frame[name], column.treatment, "")):
+                raise Refused(_NO_FIT, where=name, hint=_LOOK)
+        frame = _canonical(treated(open_table(self.frame), self.policy).frame)
+        return Shown(frame, {name: Meanings(kind_of(frame[name]), exact=True) for name in frame.columns})
 
 
 class Holding:
@@ -107,11 +119,19 @@ class Holding:
 
     def now(self) -> Version:
         """Return the table as it is now; it is read again only if it changed."""
-        version = self.seal(" ".join(self.source.version(stored) for _, stored in self.parts))
+        version = self._version()
         with self._lock:
-            if self._now is None or self._now.name != version:
-                self._now = Version(version, _canonical(self._read()))
-            return self._now
+            for _ in range(_TRIES):
+                if self._now is not None and self._now.name == version:
+                    return self._now
+                frame = _canonical(_offered(self._read(), self.policy))
+                before, version = version, self._version()
+                if before == version:  # else it changed while it was read
+                    self._now = Version(version, frame, self.policy)
+        raise Unavailable("the table changes faster than it can be read", where=self.name)
+
+    def _version(self) -> str:
+        return self.seal(" ".join(self.source.version(stored) for _, stored in self.parts))
 
     def _read(self) -> pl.DataFrame:
         frames = {table: self.source.read(stored) for table, stored in self.parts}
@@ -156,7 +176,15 @@ def _reason(error: Exception, table: str) -> Refused:
     """Return why a table cannot be anonymized, without what the error tells the owner about the data."""
     if isinstance(error, Infeasible):
         return Refused("the promises of the policy cannot be kept within its boundaries", where=table)
-    return Refused("the policy does not fit the table", where=table, hint="the owner has to look at it: shoal check")
+    return Refused(_NO_FIT, where=table, hint=_LOOK)
+
+
+def _offered(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the columns that may be asked for: not the row index that pandas wrote into a file."""
+    if policy.others != "keep":
+        return frame
+    known = {*published_columns(frame, policy), *policy.hidden}
+    return pl.DataFrame([frame[name] for name in frame.columns if name in known])
 
 
 def _canonical(frame: pl.DataFrame) -> pl.DataFrame:
@@ -226,8 +254,13 @@ def _asked(release: Release, frame: pl.DataFrame, policy: Policy) -> Made:
         if step.column is not None
     )
     persons = codes if policy.subject not in (None, _RECORD) else None
-    asked = Shown(shown, meanings, persons, max(policy.k, 1), policy.seed)
+    asked = Shown(shown, meanings, persons, max(policy.k, 2), _order_seed(policy))
     return Made(asked, dict(release.attained), steps, tuple(policy.quasi_identifiers), codes, people)
+
+
+def _order_seed(policy: Policy) -> int:
+    """Return a seed for the order of records that tells nothing of the policy's own, which may be secret."""
+    return int.from_bytes(hashlib.blake2b(f"order {policy.seed}".encode(), digest_size=8).digest(), "little")
 
 
 def _reader(name: str, frame: pl.DataFrame, policy: Policy, published: bool) -> Meanings:

@@ -23,7 +23,7 @@ from shoal.errors import LedgerError, Refused
 Ints = npt.NDArray[np.int32]
 Action = Literal["release", "anonymize"]
 _START = "0" * 64
-_SAID = ("at", "request", "client", "owner", "family", "tabled", "version", "said", "digest", "groups")
+_SAID = ("at", "request", "asked", "client", "owner", "family", "tabled", "version", "said", "digest", "groups")
 _TABLE = f"""
 CREATE TABLE IF NOT EXISTS entries (
   number INTEGER PRIMARY KEY, {", ".join(f"{name} {'BLOB' if name == 'groups' else 'TEXT'}" for name in _SAID)},
@@ -41,6 +41,8 @@ class Entry:
 
     request: str
     """The request's number, the client's own or a random one: one entry for each request and owner."""
+    asked: str
+    """A keyed hash of what was asked: the same number stands for the same request only."""
     client: str
     owner: str
     family: str
@@ -84,7 +86,7 @@ class Ledger:
     --------
     >>> import tempfile
     >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.sqlite")
-    >>> entry = Entry("1", "demo", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "…")
+    >>> entry = Entry("1", "…", "demo", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "…")
     >>> ledger.append(entry, seen=0), ledger.append(entry, seen=1)
     (True, True)
     >>> ledger.earlier("demo", "north/people").raw, ledger.verify()
@@ -156,11 +158,11 @@ class Ledger:
 
     def _append(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool:
         same = (entry.client, entry.request, entry.owner)
-        known = db.execute("SELECT digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same).fetchone()
-        if known is not None:
-            if known[0] != entry.digest:
+        known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
+        for asked, digest in known.fetchall():
+            if (asked, digest) != (entry.asked, entry.digest):
                 hint = "give each request a number of its own"
-                raise Refused("another request was answered under this number", where="request", hint=hint)
+                raise Refused("something else was answered under this number", where="request", hint=hint)
             return True
         count = "SELECT count(*) FROM entries WHERE client = ? AND family = ?"
         if db.execute(count, (entry.client, entry.family)).fetchone()[0] != seen:
@@ -237,6 +239,7 @@ def _written(entry: Entry) -> tuple[Any, ...]:
     return (
         datetime.now(UTC).isoformat(timespec="milliseconds"),
         entry.request,
+        entry.asked,
         entry.client,
         entry.owner,
         entry.family,

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import Fault, Refused, ShoalError, Unavailable, nearest
+from shoal.errors import Fault, Refused, Unavailable, nearest
 from shoal.gateway.answering import in_order
 from shoal.gateway.config import Client, GatewayConfig
 from shoal.gateway.deciding import Decided, Outcome, decide
@@ -21,6 +21,8 @@ from shoal.gateway.ledger import Entry, Ledger
 from shoal.gateway.request import Request
 from shoal.gateway.sources import DataSource
 
+_LONGEST = 64
+"""Characters of a request's number."""
 _TRIES = 20
 """How often a request is decided again because the client got another answer meanwhile."""
 
@@ -96,6 +98,8 @@ class Gateway:
         known = self.config.clients.get(client)
         if known is None or "client" not in known.roles:
             raise Refused("this client may not ask", where="client")
+        if request is not None and not 0 < len(request) <= _LONGEST:
+            raise Refused("the number of the request is too long", where="request", got=f"{len(request)} characters")
         asked = parse(text, self._schema(text))
         number = request or secrets.token_hex(16)
         outcomes, refusals = self._ask_owners(asked, client, number)
@@ -124,7 +128,7 @@ class Gateway:
         for holder in holders:
             try:
                 return tuple(holder.now().frame.columns)
-            except ShoalError:
+            except Exception:  # told when this owner is asked
                 continue
         raise Unavailable("no owner of this table can be reached", where=holders[0].name)
 
@@ -154,6 +158,7 @@ class Gateway:
             table = outcome.found.table
             entry = Entry(
                 request=number,
+                asked=self.ledger.sealed(repr(asked)),
                 client=client,
                 owner=holder.owner,
                 family=holder.family,

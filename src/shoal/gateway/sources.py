@@ -113,7 +113,7 @@ class DuckDB(DataSource):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         statement = select(table, self.columns(table))
-        frame: pl.DataFrame = self._with(lambda db: open_table(db.execute(statement).to_arrow_table()).frame, table)
+        frame: pl.DataFrame = self._with(lambda db: open_table(db.sql(statement)).frame, table)
         return frame
 
     def _with(self, use: Callable[[Any], Any], table: str) -> Any:
