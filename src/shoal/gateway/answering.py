@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,11 +37,9 @@ class Shown:
     _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
 
     def coded(self, name: str) -> tuple[list[Any], Ints]:
-        """Return the distinct values of a column, and the number of each record's."""
+        """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
         if name not in self._coded:
-            cells = self.frame[name].to_list()
-            numbers = {value: number for number, value in enumerate(dict.fromkeys(cells))}
-            self._coded[name] = list(numbers), np.array([numbers[cell] for cell in cells], np.int64)
+            self._coded[name] = _coded(self.frame[name])
         return self._coded[name]
 
 
@@ -69,13 +67,14 @@ def evaluate(asked: Request, shown: Shown) -> Evaluated:
     ['[20, 29]']
     """
     matched = np.ones(shown.frame.height, bool) if asked.where is None else _truth(asked.where, shown)[0]
+    rows = np.flatnonzero(matched)
     if asked.aggregates:
-        table, notes = _aggregated(asked, shown, np.flatnonzero(matched))
-    else:
-        places = pl.Series(np.flatnonzero(matched))
-        columns = [shown.frame[str(item.column)].gather(places).alias(item.name) for item in asked.items]
-        table, notes = in_order(pl.DataFrame(columns), (), None, shown.seed), ()
-    return Evaluated(in_order(table, asked.order_by, asked.limit, shown.seed), matched, notes)
+        table, notes = _aggregated(asked, shown, rows)
+        return Evaluated(in_order(table, asked.order_by, asked.limit, shown.seed), matched, notes)
+    ranks = {item.name: shown.coded(str(item.column))[1][rows] for item in asked.items}
+    places = pl.Series(rows[_arranged(ranks, asked.order_by, asked.limit, shown.seed)])
+    columns = [shown.frame[str(item.column)].gather(places).alias(item.name) for item in asked.items]
+    return Evaluated(pl.DataFrame(columns), matched)
 
 
 def _truth(condition: Condition, shown: Shown) -> tuple[Bools, Bools]:
@@ -117,12 +116,10 @@ def _tests(test: Compare | Among | IsNull, meanings: Meanings, values: list[Any]
 def _aggregated(asked: Request, shown: Shown, rows: Ints) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return a record for each group, without those that are too small to be told."""
     coded = [shown.coded(name) for name in asked.group_by]
-    keys = np.array([codes[rows] for _, codes in coded], np.int64).T.reshape(len(rows), len(coded))
+    of_row, firsts = combined([codes[rows] for _, codes in coded], len(rows))
+    cells = np.zeros((1, 0), np.int64)  # without a grouping all records are one group, even where there are none
     if asked.group_by:
-        cells, of_row = np.unique(keys, axis=0, return_inverse=True)
-        of_row = of_row.ravel()
-    else:
-        cells, of_row = np.zeros((1, 0), np.int64), np.zeros(len(rows), np.int64)
+        cells = np.column_stack([codes[rows][firsts] for _, codes in coded])
     told = ~_small(shown, cells, of_row, rows)
     columns: list[pl.Series] = []
     notes: list[str] = []
@@ -130,15 +127,15 @@ def _aggregated(asked: Request, shown: Shown, rows: Ints) -> tuple[pl.DataFrame,
         if item.function is None:
             place = asked.group_by.index(str(item.column))
             source = shown.frame[str(item.column)]
-            firsts = pl.Series([coded[place][0][code] for code in cells[told, place]], dtype=source.dtype)
-            columns.append(firsts.alias(item.name))
+            values = pl.Series([coded[place][0][code] for code in cells[told, place]], dtype=source.dtype)
+            columns.append(values.alias(item.name))
             continue
         figures = _figures(item, shown, of_row, rows, len(cells), notes)
         columns.append(figures.filter(pl.Series(told)).alias(item.name))
     table = pl.DataFrame(columns)
     if not asked.group_by and not told.all():  # nobody, or too few: both look like this
         table = pl.DataFrame({name: pl.Series([None], dtype=kind) for name, kind in table.schema.items()})
-    return in_order(table, (), None, shown.seed), tuple(notes)
+    return table, tuple(notes)
 
 
 def _small(shown: Shown, cells: Ints, of_row: Ints, rows: Ints) -> Bools:
@@ -147,8 +144,8 @@ def _small(shown: Shown, cells: Ints, of_row: Ints, rows: Ints) -> Bools:
     if shown.persons is None:
         persons = np.bincount(of_row, minlength=len(cells))
     else:
-        pairs = np.unique(np.column_stack([of_row, shown.persons[rows]]), axis=0)
-        persons = np.bincount(pairs[:, 0], minlength=len(cells))
+        _, firsts = combined([of_row, shown.persons[rows]], len(rows))
+        persons = np.bincount(of_row[firsts], minlength=len(cells))
     return hidden(cells, persons.astype(np.int64), shown.k, several=shown.persons is not None)
 
 
@@ -196,21 +193,37 @@ def in_order(table: pl.DataFrame, by: tuple[Order, ...], limit: int | None, seed
     Without an order to keep it is sorted by all that it shows; where it is cut or sorted, ties are in a random order
     that follows from the seed, so that the place of a record tells nothing of what is not shown.
     """
+    ranks = {column.name: _coded(column)[1] for column in table}
+    return table[_arranged(ranks, by, limit, seed)]
+
+
+def _arranged(ranks: Mapping[str, Ints], by: tuple[Order, ...], limit: int | None, seed: int) -> Ints:
+    """Return the records in the order that the ranks of their cells give."""
+    rows = np.lexsort(list(ranks.values())[::-1])
     if not by and limit is None:
-        rows = np.lexsort([_ranks(column) for column in reversed(table.get_columns())])
-        return table[rows]
-    rows = np.random.default_rng(seed).permutation(table.height)
+        return rows
+    rows = np.random.default_rng(seed).permutation(rows)
     for order in reversed(by):
-        ranks = _ranks(table[order.name])[rows]
-        rows = rows[np.argsort(-ranks if order.descending else ranks, kind="stable")]
-    return table[rows[:limit]]
+        keys = ranks[order.name][rows]
+        rows = rows[np.argsort(-keys if order.descending else keys, kind="stable")]
+    return rows[:limit]
 
 
-def _ranks(column: pl.Series) -> Ints:
-    """Return the place of each cell among the distinct ones."""
+def _coded(column: pl.Series) -> tuple[list[Any], Ints]:
     cells = column.to_list()
-    places = {cell: place for place, cell in enumerate(sorted(set(cells), key=_key))}
-    return np.array([places[cell] for cell in cells], np.int64)
+    values = sorted(set(cells), key=_key)
+    places = {value: place for place, value in enumerate(values)}
+    return values, np.array([places[cell] for cell in cells], np.int64)
+
+
+def combined(codes: Sequence[Ints], records: int) -> tuple[Ints, Ints]:
+    """Return the number of each record's combination of codes, and the first record of each combination."""
+    numbers, firsts = np.zeros(records, np.int64), np.zeros(min(records, 1), np.int64)
+    for each in codes:
+        width = int(each.max(initial=0)) + 1
+        _, firsts, numbers = np.unique(numbers * width + each, return_index=True, return_inverse=True)
+        numbers = numbers.ravel()
+    return numbers, firsts
 
 
 def _key(value: Any) -> tuple[bool, float, str]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.domains import STAR
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
-from shoal.gateway.answering import Shown
+from shoal.gateway.answering import Shown, combined
 from shoal.gateway.config import Joined, Owner, Table
 from shoal.gateway.meaning import Meanings
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL
@@ -55,10 +55,7 @@ class Made:
     def groups(self, matched: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         """Return the group of each person among the records of an answer, -1 for who is not in it."""
         assert self.units is not None
-        classes = np.zeros(self.shown.frame.height, np.int64)
-        for name in self.columns:
-            values, codes = self.shown.coded(name)
-            classes = np.unique(classes * len(values) + codes, return_inverse=True)[1].ravel()
+        classes, _ = combined([self.shown.coded(name)[1] for name in self.columns], self.shown.frame.height)
         held: dict[int, set[int]] = {}
         for person, group in zip(self.units[matched].tolist(), classes[matched].tolist(), strict=True):
             held.setdefault(person, set()).add(group)

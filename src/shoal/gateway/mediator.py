@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -155,7 +156,6 @@ class Gateway:
         for _ in range(_TRIES):
             earlier = self.ledger.earlier(client, holder.family)
             outcome = decide(holder, asked, earlier)
-            table = outcome.found.table
             entry = Entry(
                 request=number,
                 asked=self.ledger.sealed(repr(asked)),
@@ -166,7 +166,7 @@ class Gateway:
                 version=outcome.decided.version,
                 action=outcome.decided.action,
                 weights=outcome.weights,
-                digest=self.ledger.digest(table.columns, table.rows()),
+                digest=self.ledger.digest(_bytes(outcome.found.table)),
                 groups=outcome.groups,
                 decision=outcome.decided.to_dict(),
             )
@@ -199,6 +199,13 @@ def _owned(table: pl.DataFrame, owner: str, column: str | bool) -> pl.DataFrame:
     if column in table.columns:
         raise Refused("the answer has a column of the owner column's name", where=str(column), hint="rename it: AS …")
     return table.with_columns(pl.Series(str(column), [owner] * table.height, dtype=pl.String))
+
+
+def _bytes(table: pl.DataFrame) -> bytes:
+    """Return what an answer holds, whatever the order of its records."""
+    columns = [column.alias(f"c{place}") for place, column in enumerate(table)]
+    ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
+    return json.dumps(table.columns).encode() + ordered.write_csv(null_value="\\N", quote_style="non_numeric").encode()
 
 
 def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
