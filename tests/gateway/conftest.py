@@ -10,8 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-pytest.importorskip("sqlglot")
-
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.sources import DataSource

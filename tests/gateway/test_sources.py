@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
+import psycopg
 import pytest
 
 from shoal import datasets
 from shoal.errors import Unavailable
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL, select
-
-duckdb = pytest.importorskip("duckdb")
 
 HOSTILE = 'people"; DROP TABLE people; --'
 REQUESTS = [
@@ -90,7 +92,6 @@ def test_files_keep_the_types_that_shoal_gives_them(tmp_path: Path) -> None:
 def test_what_is_not_there_is_told_without_its_address(tmp_path: Path) -> None:
     secret = "postgresql://me:hunter2@127.0.0.1:1/db"
     sources: list[DataSource] = [Files({"people": tmp_path / "no.csv"}), DuckDB(tmp_path / "no.duckdb")]
-    pytest.importorskip("psycopg")
     for source in (*sources, PostgreSQL(secret, timeout=2)):
         for ask in (source.read, source.version):
             with pytest.raises(Unavailable) as error:
@@ -99,19 +100,17 @@ def test_what_is_not_there_is_told_without_its_address(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """A PostgreSQL server of the machine's own, started for these tests."""
-    pytest.importorskip("psycopg")
     initdb, pg_ctl = shutil.which("initdb"), shutil.which("pg_ctl")
     if initdb is None or pg_ctl is None:
         pytest.skip("no PostgreSQL server on this machine")
-    folder = tmp_path_factory.mktemp("postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="shoal-postgresql-"))
     who: dict[str, Any] = {}
     if os.geteuid() == 0:  # the server refuses to run as root
-        who = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-        folder = Path("/var/tmp") / f"shoal-postgresql-{os.getpid()}"
-        folder.mkdir()
-        shutil.chown(folder, "nobody", "nogroup")
+        nobody = pwd.getpwnam("nobody")
+        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -148,8 +147,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def filled(server: str) -> str:
-    import psycopg
-
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS people")
         db.execute("CREATE TABLE people (name text, marital_status text, age int, race text, sex text, salary text)")
@@ -172,8 +169,6 @@ def test_postgresql_reads_and_cannot_write(filled: str) -> None:
 
 
 def test_postgresql_versions_follow_the_content(filled: str) -> None:
-    import psycopg
-
     source = PostgreSQL(filled)
     before = source.version("people")
     with psycopg.connect(filled, autocommit=True) as db:
@@ -184,8 +179,6 @@ def test_postgresql_versions_follow_the_content(filled: str) -> None:
 
 
 def test_postgresql_keeps_types(server: str) -> None:
-    import psycopg
-
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS kinds")
         db.execute("CREATE TABLE kinds (i int, d numeric, f float8, t text, b boolean, day date)")
