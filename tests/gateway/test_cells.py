@@ -50,7 +50,10 @@ def test_the_smallest_other_cell_goes_too() -> None:
     assert hidden(np.array([[0], [1], [2], [3]]), np.array([50, 1, 20, 7]), 5).tolist() == [False, True, False, True]
 
 
-def test_rows_and_columns_are_both_looked_at() -> None:
+@pytest.mark.parametrize("largest", [0, 400])
+def test_rows_and_columns_are_both_looked_at(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there are too many cells to solve equations for."""
+    monkeypatch.setattr("shoal.gateway.cells._LARGEST", largest)
     cells = np.array(list(product(range(3), range(3))))
     persons = np.array([1, 8, 9, 9, 7, 9, 9, 9, 9])
     out = hidden(cells, persons, 3).reshape(3, 3)

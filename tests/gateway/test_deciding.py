@@ -208,6 +208,25 @@ def test_a_difference_of_two_answers_is_refused(opened: Opened) -> None:
         gateway.ask("bob", "SELECT ill FROM people")
 
 
+def test_each_request_counts_persons(opened: Opened) -> None:
+    """Three records of one person are not three persons."""
+    frame = people(12).with_columns(
+        name=pl.Series([f"person{n // 3}" for n in range(12)]),
+        zip=pl.Series([f"53{700 + n // 3 * 20}" for n in range(12)]),
+    )
+    gateway = each(opened, Memory(people=frame), identifiers=[], subject="name")
+    answer = gateway.ask("ann", "SELECT zip, ill FROM people")
+    assert not set(answer.table["zip"]) & set(frame["zip"])
+    assert answer.decisions[0].attained["k-anonymity"] >= K
+
+
+def test_each_request_keeps_k_where_no_model_is_about_its_columns(opened: Opened) -> None:
+    diverse = [{"name": "distinct-l-diversity", "on": "ill", "l": 4}]
+    pairs = people(8).with_columns(sex=pl.Series(["f", "f", *["m"] * 6]), ill=pl.Series([*ILLNESSES[:4]] * 2))
+    answer = each(opened, Memory(people=pairs), models=diverse).ask("ann", "SELECT sex FROM people")
+    assert set(answer.table["sex"]) == {"*"}  # two of a sex are fewer than the four that l asks for
+
+
 def test_the_same_request_again_is_answered_again(opened: Opened) -> None:
     gateway = each(opened, Memory(people=people()))
     first = gateway.ask("ann", "SELECT age, sex FROM people", request="7")

@@ -59,6 +59,7 @@ def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
         "UPDATE entries SET said = '{}' WHERE number = 5",
         "UPDATE entries SET groups = x'00' WHERE number = 3",
         "UPDATE entries SET at = '2020' WHERE number = 1",
+        "UPDATE entries SET previous = 'x' WHERE number = 3",
         "DELETE FROM entries WHERE number = 1",
         "DELETE FROM entries WHERE number = 3",
         "UPDATE entries SET number = 9 WHERE number = 5",

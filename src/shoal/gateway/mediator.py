@@ -56,8 +56,15 @@ class Gateway:
 
     Examples
     --------
-    >>> gateway = Gateway.read("examples/gateway/hussien15.yaml")  # doctest: +SKIP
-    >>> gateway.ask("demo-client", "SELECT * FROM people").table  # doctest: +SKIP
+    >>> import tempfile
+    >>> from shoal import datasets
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> datasets.employees().write_csv(folder / "people.csv")
+    >>> north = {"database": {"files": {"people": str(folder / "people.csv")}},
+    ...          "tables": {"people": {"policy": datasets.policy("employees")}}}
+    >>> config = GatewayConfig(owners={"north": north}, clients={"ann": {}}, ledger=str(folder / "ledger.sqlite"))
+    >>> Gateway(config).ask("ann", "SELECT age, race, count(*) AS n FROM people GROUP BY age, race").table.rows()
+    [('20 - 30', 'Others', 2), ('30 - 40', 'Colored', 2), ('40 - 50', 'Others', 2)]
     """
 
     def __init__(self, config: GatewayConfig, *, sources: Mapping[str, DataSource] | None = None) -> None:
