@@ -221,10 +221,10 @@ def test_each_request_counts_persons(opened: Opened) -> None:
 
 
 def test_each_request_keeps_k_where_no_model_is_about_its_columns(opened: Opened) -> None:
-    diverse = [{"name": "distinct-l-diversity", "on": "ill", "l": 4}]
+    diverse = [{"name": "alpha-k-anonymity", "on": "ill", "alpha": 0.9, "k": 4}]
     pairs = people(8).with_columns(sex=pl.Series(["f", "f", *["m"] * 6]), ill=pl.Series([*ILLNESSES[:4]] * 2))
     answer = each(opened, Memory(people=pairs), models=diverse).ask("ann", "SELECT sex FROM people")
-    assert set(answer.table["sex"]) == {"*"}  # two of a sex are fewer than the four that l asks for
+    assert set(answer.table["sex"]) == {"*"}  # two of a sex are fewer than the four that the model asks for
 
 
 def test_the_same_request_again_is_answered_again(opened: Opened) -> None:
