@@ -18,6 +18,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``release``, ``auditing``  RELEASE and AUDIT
 ``reporting``           the audit, told to people
 ``cli``                 the command line
+``gateway``             requests in SQL, answered by policy (a library; no service yet)
 ``datasets``            the embedded Adult table and the papers' small ones
 ======================  ===============================================================
 """

@@ -10,6 +10,9 @@
     ├── Infeasible         the policy cannot be met on this table; what blocks, and what would work
     ├── AuditFailed        the published table does not keep what the policy promises; nothing was left
     ├── WriteError         a file could not be written; nothing was left
+    ├── Refused            the gateway does not answer a request; the text shows no data
+    ├── Unavailable        an owner's database cannot be read
+    ├── LedgerError        a ledger cannot be written, or somebody changed it
     └── MissingExtra       an optional library is not installed
 
 Each error is made of faults, and each fault says *what* is wrong, *where*, what was *got*, and a *hint*.
@@ -170,6 +173,24 @@ class WriteError(ShoalError, OSError):
     """A file could not be written; nothing was left behind."""
 
     title = "The file could not be written; nothing was left behind"
+
+
+class Refused(ShoalError):
+    """The gateway does not answer a request; the text shows no data."""
+
+    title = "The request is refused"
+
+
+class Unavailable(ShoalError):
+    """An owner's database cannot be read; the text shows no data and no address."""
+
+    title = "The data cannot be read"
+
+
+class LedgerError(ShoalError):
+    """A ledger cannot be written, or somebody changed it."""
+
+    title = "The ledger is not what it was"
 
 
 class MissingExtra(ShoalError, ImportError):

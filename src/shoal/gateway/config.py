@@ -1,0 +1,216 @@
+"""gateway.yaml: owners, their tables and policies, and clients; one frozen value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from shoal import notation
+from shoal.catalog import Frozen
+from shoal.errors import PolicyError, nearest
+from shoal.policy import Policy
+
+Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
+Recoding = Literal["one", "each"]
+
+
+class Database(Frozen):
+    """Where an owner's tables are; exactly one of these."""
+
+    files: dict[Name, str] | None = None
+    """Table → its file (CSV, Parquet, …)."""
+    duckdb: str | None = None
+    """The path of a DuckDB database; it is opened to read only."""
+    postgresql: str | None = None
+    """The URL of a PostgreSQL database; ``$NAME`` takes it from the environment, so that no password
+    is written here."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Database:
+        if sum(kind is not None for kind in (self.files, self.duckdb, self.postgresql)) != 1:
+            raise PolicyError("name exactly one database", hint="files, duckdb or postgresql")
+        return self
+
+    def url(self) -> str:
+        """Return the URL of the PostgreSQL database."""
+        text = self.postgresql or ""
+        if not text.startswith("$"):
+            return text
+        if text[1:] not in os.environ:
+            raise PolicyError("no such variable in the environment", where="postgresql", got=text)
+        return os.environ[text[1:]]
+
+
+class Table(Frozen):
+    """A table that clients may ask for."""
+
+    policy: Policy
+    """What is promised of it: a policy's file, or the policy itself."""
+    recoding: Recoding = "one"
+    """``one``: one recoding of the whole table for every request, so that no two answers can be intersected. ``each``:
+    the columns of each request are recoded on their own, as in the paper; answers that could be intersected with what
+    a client already has are refused."""
+    source: Name | None = None
+    """What the table is called in the database, where that is another name."""
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _a_file_or_itself(cls, value: Any) -> Policy:
+        return Policy.of(value)
+
+    @model_validator(mode="after")
+    def _can_be_followed(self) -> Table:
+        if self.recoding == "each" and self.policy.survey_weight is not None:
+            raise PolicyError("records cannot be told apart by weights", where="recoding", got="each", hint="say one")
+        if self.recoding == "each" and self.policy.has_secret_seed:
+            raise PolicyError("each request would draw another sample", where="recoding", got="each", hint="say one")
+        return self
+
+
+class Joined(Table):
+    """Two tables that may be joined: a table of its own, with a policy of its own."""
+
+    left: tuple[Name, Name]
+    """The first table and its key."""
+    right: tuple[Name, Name]
+    """The second table and its key."""
+
+    @model_validator(mode="after")
+    def _counts_persons(self) -> Joined:
+        if self.policy.subject is None:
+            what = "a join repeats persons, so its policy must say which column tells who a record is about"
+            raise PolicyError(what, where="policy.subject", hint="say subject: (the key)")
+        return self
+
+
+class Owner(Frozen):
+    """Somebody who holds tables."""
+
+    database: Database
+    tables: Annotated[dict[Name, Table], Field(min_length=1)]
+    joins: dict[Name, Joined] = Field(default={})
+
+    @model_validator(mode="after")
+    def _tables_have_files(self) -> Owner:
+        for name, table in self.tables.items():
+            if self.database.files is not None and (table.source or name) not in self.database.files:
+                raise PolicyError("no file is named for this table", where=f"tables.{name}", hint="database.files")
+        return self
+
+    @model_validator(mode="after")
+    def _joins_join_tables(self) -> Owner:
+        for name, join in self.joins.items():
+            if name in self.tables:
+                raise PolicyError("a join needs a name of its own", where=f"joins.{name}")
+            for side in ("left", "right"):
+                table = getattr(join, side)[0]
+                if table not in self.tables:
+                    hint = nearest(table, self.tables)
+                    raise PolicyError("no such table", where=f"joins.{name}.{side}", got=repr(table), hint=hint)
+        return self
+
+
+class Client(Frozen):
+    """Somebody who may ask."""
+
+    key: str | None = None
+    """The hash of the client's key, as argon2 writes it; the service checks it."""
+    expires: date | None = None
+    """The last day on which the key is good."""
+    roles: tuple[Literal["client", "owner", "auditor"], ...] = ("client",)
+    rows: Annotated[int, Field(ge=1)] = 100_000
+    """The most records of one answer."""
+    rate: Annotated[int, Field(ge=1)] = 60
+    """The most requests in a minute; the service counts them."""
+
+
+class GatewayConfig(Frozen):
+    """Everything that a gateway is told.
+
+    Examples
+    --------
+    >>> policy = {"quasi_identifiers": ["age"], "models": [{"name": "k-anonymity", "k": 2}]}
+    >>> config = GatewayConfig(
+    ...     owners={"north": {"database": {"files": {"people": "a.csv"}}, "tables": {"people": {"policy": policy}}}},
+    ...     clients={"demo": {}}, ledger="ledger.sqlite")
+    >>> config.owners["north"].tables["people"].recoding
+    'one'
+    """
+
+    owners: Annotated[dict[Name, Owner], Field(min_length=1)]
+    clients: dict[Name, Client] = Field(default={})
+    ledger: str
+    """The file of the ledger."""
+    owner_column: Name = "owner"
+    """What the column is called that names the owner of each record, where a client asks for it."""
+
+    @model_validator(mode="after")
+    def _joins_mean_the_same(self) -> GatewayConfig:
+        keys: dict[str, tuple[Any, Any]] = {}
+        for name, owner in self.owners.items():
+            for join, said in owner.joins.items():
+                if keys.setdefault(join, (said.left, said.right)) != (said.left, said.right):
+                    raise PolicyError("owners declare this join differently", where=f"owners.{name}.joins.{join}")
+        return self
+
+    @classmethod
+    def from_yaml(cls, text: str, *, folder: Path, source: str = "gateway.yaml") -> GatewayConfig:
+        """Read a configuration; files that it names are looked up in ``folder``."""
+        try:
+            data = notation.load(text)
+        except notation.Error as error:
+            raise PolicyError("is not YAML", where=source, got=" ".join(str(error).split())) from None
+        if not isinstance(data, dict):
+            raise PolicyError("must be a mapping of keys", where=source, got=type(data).__name__)
+        return cls(**{str(key): value for key, value in _resolved(data, folder).items()})
+
+    @classmethod
+    def read(cls, path: str | Path) -> GatewayConfig:
+        """Read a configuration from a YAML file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise PolicyError("cannot read the configuration", where=str(path), got=reason) from None
+        return cls.from_yaml(text, folder=path.parent, source=str(path))
+
+
+def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the paths of a configuration absolute, seen from its folder."""
+    found = dict(data)
+    if isinstance(found.get("ledger"), str):
+        found["ledger"] = str(folder / found["ledger"])
+    owners = found.get("owners")
+    if isinstance(owners, dict):
+        found["owners"] = {
+            name: _owner(said, folder) if isinstance(said, dict) else said for name, said in owners.items()
+        }
+    return found
+
+
+def _owner(said: dict[str, Any], folder: Path) -> dict[str, Any]:
+    found = dict(said)
+    database = found.get("database")
+    if isinstance(database, dict):
+        database = dict(database)
+        if isinstance(database.get("files"), dict):
+            database["files"] = {table: str(folder / str(file)) for table, file in database["files"].items()}
+        if isinstance(database.get("duckdb"), str):
+            database["duckdb"] = str(folder / database["duckdb"])
+        found["database"] = database
+    for part in ("tables", "joins"):
+        if isinstance(found.get(part), dict):
+            found[part] = {name: _policy(table, folder) for name, table in found[part].items()}
+    return found
+
+
+def _policy(table: Any, folder: Path) -> Any:
+    if isinstance(table, dict) and isinstance(table.get("policy"), str):
+        return {**table, "policy": Policy.read(folder / table["policy"])}
+    return table

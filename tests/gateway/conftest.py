@@ -1,0 +1,61 @@
+"""A gateway over the example's tables, in a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.gateway.config import GatewayConfig
+from shoal.gateway.mediator import Gateway
+from shoal.gateway.sources import DataSource
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "gateway"
+
+
+class Memory(DataSource):
+    """Tables in memory that a test may change, or take down."""
+
+    def __init__(self, **tables: pl.DataFrame) -> None:
+        self.tables = tables
+        self.changes = 0
+        self.reads = 0
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        return tuple(self.tables[table].columns)
+
+    def version(self, table: str) -> str:
+        return f"{table} {self.changes}"
+
+    def read(self, table: str) -> pl.DataFrame:
+        self.reads += 1
+        return self.tables[table]
+
+    def change(self, **tables: pl.DataFrame) -> None:
+        self.tables |= tables
+        self.changes += 1
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Gateway:
+    folder = tmp_path / "example"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    return Gateway.read(folder / "hussien15.yaml")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Callable[..., Gateway]:
+    """Return a gateway over tables in memory: ``opened(source, policy)``, or more of the configuration."""
+
+    def make(source: DataSource, policy: Any = None, *, recoding: str = "one", **owner: Any) -> Gateway:
+        tables = owner.pop("tables", None) or {"people": {"policy": policy, "recoding": recoding}}
+        said = {"database": {"duckdb": "not opened"}, "tables": tables, **owner}
+        clients = {name: {} for name in ("ann", "bob")}
+        config = GatewayConfig(owners={"north": said}, clients=clients, ledger=str(tmp_path / "ledger.sqlite"))
+        return Gateway(config, sources={"north": source})
+
+    return make

@@ -1,0 +1,177 @@
+"""The ledger: a chain that shows tampering, whole whenever it is cut off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import LedgerError, Refused
+from shoal.gateway.ledger import Entry, Ledger, apart
+
+ENTRY = Entry("r1", "asked", "ann", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "d1")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    found = Ledger(tmp_path / "ledger.sqlite")
+    for number in range(5):
+        assert found.append(replace(ENTRY, request=f"r{number}", weights={f"people.c{number}": 1.0}), number)
+    return found
+
+
+def test_what_a_client_has_is_known_after_a_restart(ledger: Ledger) -> None:
+    earlier = Ledger(ledger.path).earlier("ann", "north/people")
+    assert earlier.count == 5 and sorted(earlier.raw) == [f"people.c{number}" for number in range(5)]
+    assert Ledger(ledger.path).earlier("bob", "north/people").count == 0
+    assert ledger.verify() == 5
+
+
+def test_groups_come_back(ledger: Ledger) -> None:
+    groups = np.array([0, -1, 1], np.int32)
+    ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
+    ((table, version, found),) = ledger.earlier("ann", "north/people").groups
+    assert (table, version, found.tolist()) == ("people", "v1", [0, -1, 1])
+
+
+def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
+    with sqlite3.connect(ledger.path) as db:
+        for statement in ("UPDATE entries SET client = 'bob'", "DELETE FROM entries"):
+            with pytest.raises(sqlite3.IntegrityError):
+                db.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        "UPDATE entries SET client = 'bob' WHERE number = 2",
+        "UPDATE entries SET said = '{}' WHERE number = 5",
+        "UPDATE entries SET groups = x'00' WHERE number = 3",
+        "UPDATE entries SET at = '2020' WHERE number = 1",
+        "UPDATE entries SET previous = 'x' WHERE number = 3",
+        "DELETE FROM entries WHERE number = 1",
+        "DELETE FROM entries WHERE number = 3",
+        "UPDATE entries SET number = 9 WHERE number = 5",
+        "INSERT INTO entries SELECT 6, at, 'x', asked, client, owner, family, tabled, version, said, digest, groups, "
+        "hash, 'h' FROM entries WHERE number = 5",
+    ],
+)
+def test_tampering_is_found(ledger: Ledger, tampering: str) -> None:
+    assert ledger.verify() == 5
+    with sqlite3.connect(ledger.path) as db:
+        db.executescript(f"DROP TRIGGER unchanged; DROP TRIGGER undeleted; {tampering}")
+    with pytest.raises(LedgerError):
+        ledger.verify()
+
+
+def test_newest_entries_that_are_gone_are_found_by_a_head_kept_elsewhere(ledger: Ledger) -> None:
+    head = ledger.head()
+    with sqlite3.connect(ledger.path) as db:
+        db.executescript("DROP TRIGGER undeleted; DELETE FROM entries WHERE number = 5")
+    assert ledger.verify() == 4
+    with pytest.raises(LedgerError, match="gone"):
+        ledger.verify(head)
+
+
+def test_the_chain_cannot_be_mended_without_the_key(ledger: Ledger, tmp_path: Path) -> None:
+    forged = Ledger(tmp_path / "forged.sqlite")
+    forged.append(ENTRY, 0)
+    ledger.path.with_name("forged.sqlite.key").write_bytes(ledger.path.with_name("ledger.sqlite.key").read_bytes())
+    with pytest.raises(LedgerError):
+        Ledger(forged.path).verify()
+    assert oct(ledger.path.with_name("ledger.sqlite.key").stat().st_mode)[-3:] == "600"
+
+
+def test_nothing_is_entered_twice(ledger: Ledger) -> None:
+    assert ledger.append(replace(ENTRY, request="r3"), 5)
+    assert ledger.verify() == 5
+    for change in ({"digest": "another"}, {"asked": "another"}):
+        with pytest.raises(Refused, match="under this number"):
+            ledger.append(replace(ENTRY, request="r3", **change), 5)
+    assert ledger.append(replace(ENTRY, request="r3", client="bob"), 0)  # another client's numbers are its own
+
+
+def test_a_decision_on_an_old_state_is_not_entered(ledger: Ledger) -> None:
+    assert not ledger.append(replace(ENTRY, request="new"), 4)
+    assert ledger.verify() == 5
+
+
+def test_many_at_once(ledger: Ledger) -> None:
+    def add(number: int) -> None:
+        while not ledger.append(replace(ENTRY, request=f"t{number}"), ledger.earlier("ann", "north/people").count):
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    assert ledger.verify() == 45
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+from shoal.gateway.ledger import Entry, Ledger
+ledger = Ledger(sys.argv[1])
+entry = Entry("r", "asked", "ann", "north", "f", "people", "v1", "release", {"people.sex": 2.0}, "d" * 200_000)
+number = ledger.earlier("ann", "f").count
+while True:
+    print(number, flush=True)
+    assert ledger.append(replace(entry, request=f"r{number}"), number)
+    number += 1
+"""
+
+
+def test_killed_in_the_middle_nothing_is_lost_and_nothing_is_twice(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    done = 0
+    for wait in (0.0, 0.003, 0.007, 0.013):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        while int(writer.stdout.readline()) < done + 3:
+            pass
+        time.sleep(wait)
+        os.kill(writer.pid, signal.SIGKILL)
+        begun = int((writer.stdout.read().split() or [done + 3])[-1])
+        writer.wait()
+        ledger = Ledger(path)
+        done = ledger.verify()
+        assert begun <= done <= begun + 1  # all that were finished, and the one that was begun whole or not at all
+        assert [entry["request"] for entry in ledger.entries()] == [f"r{number}" for number in range(done)]
+
+
+def test_killed_inside_a_transaction_leaves_nothing_of_it(ledger: Ledger) -> None:
+    code = """
+import os, sqlite3, sys
+from shoal.gateway import ledger as module
+real = module.Ledger._append
+def cut(self, db, entry, seen):
+    real(self, db, entry, seen)
+    os.kill(os.getpid(), 9)
+module.Ledger._append = cut
+entry = module.Entry("cut", "asked", "ann", "north", "north/people", "p", "v", "release", {}, "d")
+module.Ledger(sys.argv[1]).append(entry, 5)
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(ledger.path)], check=False).returncode == -signal.SIGKILL
+    assert ledger.verify() == 5
+    assert ledger.append(replace(ENTRY, request="cut"), 5)
+    assert ledger.verify() == 6
+
+
+groupings = st.lists(st.lists(st.integers(-1, 2), min_size=8, max_size=8), min_size=1, max_size=3)
+
+
+@given(groupings, st.integers(2, 4))
+def test_answers_laid_over_each_other(groups: list[list[int]], k: int) -> None:
+    signs = [sign for sign in zip(*groups, strict=True) if max(sign) >= 0]
+    small = any(signs.count(sign) < k for sign in signs)
+    assert apart([np.array(one, np.int32) for one in groups], k) == small

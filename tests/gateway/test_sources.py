@@ -1,0 +1,208 @@
+"""DuckDB, PostgreSQL and files, for real: the same table, the same answers, and nothing but reading."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import psycopg
+import pytest
+
+from shoal import datasets
+from shoal.errors import Unavailable
+from shoal.gateway.mediator import Gateway
+from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL, select
+
+HOSTILE = 'people"; DROP TABLE people; --'
+REQUESTS = [
+    "SELECT * FROM people",
+    "SELECT sex, race FROM people",
+    "SELECT age, salary FROM people WHERE age >= 30 ORDER BY age DESC LIMIT 3",
+    "SELECT race, count(*) AS n, avg(age) AS mean FROM people GROUP BY race",
+]
+
+
+def test_the_one_statement_is_built_from_quoted_names() -> None:
+    assert select("t", ['a"b', "c; --"]) == 'SELECT "a""b", "c; --" FROM "t"'
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "people.duckdb"
+    employees = datasets.employees().to_arrow()  # noqa: F841 - DuckDB finds it by its name
+    with duckdb.connect(str(path)) as db:
+        db.execute("CREATE TABLE people AS SELECT * FROM employees")
+    return path
+
+
+def test_duckdb_reads_a_file(database: Path) -> None:
+    source = DuckDB(database)
+    assert source.columns("people") == tuple(datasets.employees().columns)
+    assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
+
+
+def test_duckdb_cannot_write_or_reach_files(database: Path) -> None:
+    source = DuckDB(database)
+    for statement in (
+        "DELETE FROM people",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(Unavailable):
+            source._with(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
+
+
+def test_a_hostile_name_is_a_name(database: Path) -> None:
+    with pytest.raises(Unavailable) as error:
+        DuckDB(database).read(HOSTILE)
+    assert "DROP" not in str(error.value).replace(HOSTILE, "")
+    assert DuckDB(database).read("people").height == 6
+
+
+def test_a_changed_table_has_another_version(database: Path) -> None:
+    source, memory = DuckDB(database), duckdb.connect()
+    memory.execute("CREATE TABLE people AS SELECT 1 AS age")
+    inside = DuckDB(memory)
+    before, held = source.version("people"), inside.version("people")
+    assert (source.version("people"), inside.version("people")) == (before, held)
+    with duckdb.connect(str(database)) as db:
+        db.execute("DELETE FROM people WHERE name = 'Alice'")
+    memory.execute("UPDATE people SET age = 2")
+    assert source.version("people") != before
+    assert inside.version("people") != held
+
+
+def test_files_keep_the_types_that_shoal_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("zip,age\n02139,20\n02138,30\n")
+    datasets.employees().write_parquet(tmp_path / "b.parquet")
+    source = Files({"a": tmp_path / "a.csv", "b": tmp_path / "b.parquet"})
+    assert source.read("a")["zip"].to_list() == ["02139", "02138"]
+    assert source.read("b").equals(datasets.employees())
+
+
+def test_what_is_not_there_is_told_without_its_address(tmp_path: Path) -> None:
+    secret = "postgresql://me:hunter2@127.0.0.1:1/db"
+    sources: list[DataSource] = [Files({"people": tmp_path / "no.csv"}), DuckDB(tmp_path / "no.duckdb")]
+    for source in (*sources, PostgreSQL(secret, timeout=2)):
+        for ask in (source.read, source.version):
+            with pytest.raises(Unavailable) as error:
+                ask("people")
+            assert "hunter2" not in str(error.value) and str(tmp_path) not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A PostgreSQL server of the machine's own, started for these tests."""
+    initdb, pg_ctl = shutil.which("initdb"), shutil.which("pg_ctl")
+    if initdb is None or pg_ctl is None:
+        pytest.skip("no PostgreSQL server on this machine")
+    folder = Path(tempfile.mkdtemp(prefix="shoal-postgresql-"))
+    who: dict[str, Any] = {}
+    if os.geteuid() == 0:  # the server refuses to run as root
+        nobody = pwd.getpwnam("nobody")
+        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = folder / "data"
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    try:
+        subprocess.run(
+            [initdb, "-D", data, "-U", "shoal", "-A", "trust", "-E", "UTF8"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
+        subprocess.run(
+            [pg_ctl, "-D", data, "-o", options, "-l", folder / "log", "-w", "start"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
+        try:
+            yield f"postgresql://shoal@127.0.0.1:{port}/postgres"
+        finally:
+            subprocess.run(
+                [pg_ctl, "-D", data, "-m", "immediate", "stop"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **who,
+            )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def filled(server: str) -> str:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS people")
+        db.execute("CREATE TABLE people (name text, marital_status text, age int, race text, sex text, salary text)")
+        for row in datasets.employees().rows():
+            db.execute("INSERT INTO people VALUES (%s, %s, %s, %s, %s, %s)", row)
+    return server
+
+
+def test_postgresql_reads_and_cannot_write(filled: str) -> None:
+    source = PostgreSQL(filled)
+    assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
+    with pytest.raises(Unavailable):
+        source._fetch("DELETE FROM people", "people")
+    with pytest.raises(Unavailable) as error:
+        source._fetch("SELECT name::int FROM people", "people")
+    assert "Alice" not in str(error.value)
+    with pytest.raises(Unavailable):
+        source.read(HOSTILE)
+    assert source.read("people").height == 6
+
+
+def test_postgresql_versions_follow_the_content(filled: str) -> None:
+    source = PostgreSQL(filled)
+    before = source.version("people")
+    with psycopg.connect(filled, autocommit=True) as db:
+        db.execute("UPDATE people SET age = age + 1 WHERE name = 'Alice'")
+        changed = source.version("people")
+        db.execute("UPDATE people SET age = age - 1 WHERE name = 'Alice'")  # its place on the disk differs now
+    assert changed != before == source.version("people")
+
+
+def test_postgresql_keeps_types(server: str) -> None:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS kinds")
+        db.execute("CREATE TABLE kinds (i int, d numeric, f float8, t text, b boolean, day date)")
+        db.execute(
+            "INSERT INTO kinds VALUES (1, 1.5, 2.5, 'x', true, '2020-01-02'), (NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
+    frame = PostgreSQL(server).read("kinds")
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "Float64", "Float64", "String", "Boolean", "Date"]
+
+
+def test_the_same_answers_from_each_database(
+    filled: str, database: Path, tmp_path: Path, opened: Callable[..., Gateway]
+) -> None:
+    policy = datasets.policy("employees")
+    datasets.employees().reverse().write_parquet(tmp_path / "people.parquet")  # the order of records tells nothing
+    sources: list[DataSource] = [
+        DuckDB(database),
+        PostgreSQL(filled),
+        Files({"people": tmp_path / "people.parquet"}),
+    ]
+    for text in REQUESTS:
+        answers: list[pl.DataFrame] = []
+        for number, source in enumerate(sources):
+            gateway = opened(source, policy)
+            gateway.config = gateway.config.replace(clients={f"{number} {text}"[:60]: {}})
+            answers.append(gateway.ask(f"{number} {text}"[:60], text).table)
+        assert all(answer.equals(answers[0]) for answer in answers), text
