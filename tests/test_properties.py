@@ -76,7 +76,8 @@ def test_search_and_audit_count_the_same_loss(case: tuple[pl.DataFrame, Policy])
     decision = decide(table, policy)
     for name, measured in release.audit.utility.items():
         metric: Any = policy.loss if name == policy.loss.key() else shoal.catalog.find("utility", name)()
-        assert metric.measure(decision.outcome()).total == pytest.approx(measured.total), name
+        if metric.known(decision.outcome()):  # some are told by audits only
+            assert metric.measure(decision.outcome()).total == pytest.approx(measured.total), name
 
 
 @COMMON
