@@ -21,7 +21,7 @@ from shoal.recodings.publication import publish
 from shoal.tables.encode import encode
 
 NAME = "local_recoding"
-LONG = 2.5
+LONG = 2.0
 """The effort that is asked to meet the bars of losses."""
 TREES = {
     # columns: k → the most that may be lost

@@ -107,13 +107,14 @@ class Units:
         sizes, costs = np.empty(count, np.int64), np.empty(count)
         class_costs(self.costs, self.boxes, self.records, members, sizes, costs)
         suppressed = int(self.records[members < 0].sum())
-        total = float(sizes @ costs) + self.nothing * suppressed
+        # not by a product of vectors: that of BLAS may follow the number of its threads, and so would the answer
+        total = float((sizes * costs).sum()) + self.nothing * suppressed
         silent = np.flatnonzero(np.isclose(costs, self.nothing, rtol=1e-9, atol=0.0)).astype(np.int64)
         if count == 1 or not len(silent):
             return total
         told, mute = self._told(members, silent)
-        total -= float(sizes[silent] @ (self.nothing - told))
-        return total + BEYOND * total * (suppressed + int(sizes[silent] @ mute) > self.problem.max_suppressed)
+        total -= float((sizes[silent] * (self.nothing - told)).sum())
+        return total + BEYOND * total * (suppressed + int(sizes[silent][mute].sum()) > self.problem.max_suppressed)
 
     def _told(self, members: Ints, silent: Ints) -> tuple[Floats, Bools]:
         """Return what records cost in classes that would show nothing, and which of them indeed show nothing."""
