@@ -187,7 +187,7 @@ def chart(ages: Floats, releases: dict[int, shoal.Release]) -> str:
     for width in (10, 50):
         middle = numbers(releases[width].frame["age"].filter(releases[width].frame["age"] != "*"), domain)[0]
         lines = {"original": line(ages), "proposed": line(middle + 0.5), "old model (dummy)": line(dummy(ages))}
-        charts.append(Panel(f"share of ages up to …, {width} years", "age", lines))
+        charts.append(Panel(f"share of ages up to …, {width} years", "age", lines, dots=False))
     return panels(charts)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from shoal.errors import PolicyError
 
 Error = yaml.YAMLError
 
@@ -87,3 +90,29 @@ def dump(data: Any) -> str:
     seed: 0
     """
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+def mapping(text: str, source: str) -> dict[Any, Any]:
+    """Return the keys that a document says; what is no YAML, or no mapping, is told with its source.
+
+    Examples
+    --------
+    >>> mapping("k: 5", "policy.yaml")
+    {'k': 5}
+    """
+    try:
+        data = load(text)
+    except Error as error:
+        raise PolicyError("is not YAML", where=source, got=" ".join(str(error).split())) from None
+    if not isinstance(data, dict):
+        raise PolicyError("must be a mapping of keys", where=source, got=type(data).__name__)
+    return data
+
+
+def text_of(path: Path, what: str) -> str:
+    """Return what a file holds."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise PolicyError(f"cannot read the {what}", where=str(path), got=reason) from None

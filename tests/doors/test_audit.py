@@ -9,6 +9,8 @@ import jsonschema
 import pytest
 from tests.doors.test_cli import run
 
+import shoal
+
 ARX = """\
 age;zip;sex;disease
 [20, 40[;4767*;{F, M};flu
@@ -72,3 +74,13 @@ def test_a_policy_and_columns_are_one_too_many(table: Path, tmp_path: Path) -> N
     policy.write_text("quasi_identifiers: [age]\nothers: keep\nmodels: [{name: k-anonymity, k: 2}]\n")
     assert "one or the other" in " ".join(run("audit", table, "-p", policy, *COLUMNS, check=2).stderr.split())
     run("audit", table, "-p", policy, check=1)  # two records are suppressed, and none may be
+
+
+def test_an_external_report_needs_a_place(tmp_path: Path) -> None:
+    table, policy = shoal.datasets.load("patients")
+    shoal.anonymize(table, policy).write(tmp_path)
+    policy.write(tmp_path / "policy.yaml")
+    asked = ("audit", tmp_path / "release.csv", "-p", tmp_path / "policy.yaml", "--external")
+    assert "--report FILE" in run(*asked, check=2).stderr
+    run(*asked, "--report", tmp_path / "outside.html", check=0)
+    assert policy.hash not in (tmp_path / "outside.html").read_text(encoding="utf-8")

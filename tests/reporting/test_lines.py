@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.reporting.lines import Panel, panels, stairs
+from shoal.reporting.lines import Panel, panels
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = st.lists(st.tuples(st.integers(1, 500), st.just(0.0) | st.floats(1e-9, 1e6)), min_size=1, max_size=8)
@@ -37,6 +37,9 @@ def test_a_chart_without_points_is_still_a_chart() -> None:
     assert panels([Panel("seconds", "k", {"none": [(2, 0.0)]}, logarithmic=True)]).startswith("<svg")
 
 
-def test_stairs_stay_at_a_height_until_the_next_point() -> None:
-    assert stairs([]) == []
-    assert stairs([(0, 0.0), (1, 0.5), (2, 1.0)]) == [(0, 0.0), (1, 0.0), (1, 0.5), (2, 0.5), (2, 1.0)]
+def test_many_values_get_round_numbers_under_the_axis() -> None:
+    drawn = panels([Panel("t", "age", {"all": [(age, 1.0) for age in range(17, 91)]}, dots=False)])
+    texts = {element.text for element in ElementTree.fromstring(drawn).iter(f"{SVG}text")}
+    assert {"20", "50", "80"} <= texts
+    assert "17" not in texts
+    assert "<polygon" not in drawn

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import shoal
 from shoal.exploring import compare
 from shoal.reporting.tradeoff import BOUND, draw, least, page, write
 
 
-def rows() -> list[dict[str, object]]:
+def rows() -> list[dict[str, Any]]:
     table, policy = shoal.datasets.load("patients")
     return compare(table, policy, [2, 3, 40], ["mondrian", "shoal"])
 
@@ -29,7 +30,7 @@ def test_the_bound_is_the_most_that_any_search_proves_and_no_search_goes_below()
     bounds = least([*found, {"k": 2, "bound": 0.0001}])
     known = [row for row in found if row.get("bound") is not None]
     assert known
-    assert all(row["bound"] <= bounds[row["k"]] <= row["certainty-penalty"] + 1e-9 for row in known)  # type: ignore
+    assert all(row["bound"] <= bounds[row["k"]] <= row["certainty-penalty"] + 1e-9 for row in known)
     assert BOUND in draw(found)
 
 

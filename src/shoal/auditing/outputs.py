@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from shoal.auditing.checks import Check, form_check
+from shoal.auditing.class_statistics import statistics_faults
 from shoal.auditing.ends import ends_columns, ends_faults
 from shoal.auditing.hygiene import bytes_faults
 from shoal.auditing.pseudonyms import pseudonym_faults
-from shoal.auditing.statistics import statistics_faults
 from shoal.errors import Fault
 from shoal.outputs import Generalized, Statistics
 from shoal.policy import Policy

@@ -282,12 +282,7 @@ def audit(
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
     frame = _as_published(table)
-    raw = None if original is None else treated(open_table(original), policy).frame
-    if raw is not None:
-        roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
-        misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
-        if misfits:  # losses cannot be measured against such a table
-            raise Misfit(misfits)
+    raw = None if original is None else _original(original, policy)
     second, whole = Beside.of(beside, table, policy), frame
     if isinstance(policy.output, Anatomy):
         from shoal.auditing.anatomy import audit_anatomy
@@ -340,6 +335,16 @@ def audit(
         written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
         attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
     )
+
+
+def _original(table: object, policy: Policy) -> pl.DataFrame:
+    """Return the original table, treated as the policy says; one that losses cannot be measured against is refused."""
+    raw = treated(open_table(table), policy).frame
+    roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
+    misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
+    if misfits:
+        raise Misfit(misfits)
+    return raw
 
 
 def _as_published(table: object) -> pl.DataFrame:

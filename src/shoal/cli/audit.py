@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import show
 from shoal.cli import statistics as about
 from shoal.cli.options import ClassColumn, Delimiter, Encoding, Json, Quiet, Quote, Sheet, Standing, reading
+
+if TYPE_CHECKING:
+    from shoal.auditing import Audit
 
 
 def _audit_schema(asked: bool) -> None:
@@ -90,6 +93,8 @@ def audit(
     from shoal.cli.roles import promised_by
     from shoal.tables import open_table
 
+    if external and report is None:
+        raise typer.BadParameter("is about the report: say where to write it (--report FILE)", param_hint="--external")
     promised = promised_by(policy, quasi_identifiers, sensitive, identifiers)
     given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
     owned = {} if subjects is None else open_table(subjects).frame.to_dict()
@@ -116,10 +121,15 @@ def audit(
     if json:
         show.as_json(checked.to_dict())
     elif not quiet:
-        told = [] if checked.statistics is None else about.lines(checked.statistics)
-        show.summary(checked, {} if report is None else {"report": report}, told)
-        if attacks or attack or external_table or earlier:
-            show.attacks(checked.attacks)
-        for fault in checked.failures() if checked.models else checked.faults:
-            print(f"  - {fault}")
+        _tell(checked, report, attacked=bool(attacks or attack or external_table or earlier))
     raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)
+
+
+def _tell(checked: Audit, report: Path | None, *, attacked: bool) -> None:
+    """Print what was found, then what is wrong."""
+    told = [] if checked.statistics is None else about.lines(checked.statistics)
+    show.summary(checked, {} if report is None else {"report": report}, told)
+    if attacked:
+        show.attacks(checked.attacks)
+    for fault in checked.failures() if checked.models else checked.faults:
+        print(f"  - {fault}")

@@ -161,24 +161,14 @@ class GatewayConfig(Frozen):
     @classmethod
     def from_yaml(cls, text: str, *, folder: Path, source: str = "gateway.yaml") -> GatewayConfig:
         """Read a configuration; files that it names are looked up in ``folder``."""
-        try:
-            data = notation.load(text)
-        except notation.Error as error:
-            raise PolicyError("is not YAML", where=source, got=" ".join(str(error).split())) from None
-        if not isinstance(data, dict):
-            raise PolicyError("must be a mapping of keys", where=source, got=type(data).__name__)
-        return cls(**{str(key): value for key, value in _resolved(data, folder).items()})
+        said = _resolved(notation.mapping(text, source), folder)
+        return cls(**{str(key): value for key, value in said.items()})
 
     @classmethod
     def read(cls, path: str | Path) -> GatewayConfig:
         """Read a configuration from a YAML file."""
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise PolicyError("cannot read the configuration", where=str(path), got=reason) from None
-        return cls.from_yaml(text, folder=path.parent, source=str(path))
+        return cls.from_yaml(notation.text_of(path, "configuration"), folder=path.parent, source=str(path))
 
 
 def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import WriteError
-from shoal.reporting.outside import outside
+from shoal.reporting.external import external_view
 from shoal.reporting.view import view
 from shoal.reporting.words import prose
 
@@ -41,7 +41,7 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None, *, external:
     >>> "do not publish" in render(shoal.audit(table, policy))  # the raw table
     True
     """
-    return fill(_TEMPLATE, outside(audit) if external else view(audit, manifest))
+    return fill(_TEMPLATE, external_view(audit) if external else view(audit, manifest))
 
 
 def fill(template: str, data: Mapping[str, Any]) -> str:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 
 from shoal.reporting.signs import GRID, INK, clean, line, n, svg, text
+from shoal.reporting.signs import ticks as marks
 
 COLOURS = ("#1b6ca8", "#c1662f", "#2e8b57", "#8e44ad", "#b8860b", "#20b2aa", "#5a6775")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -16,6 +16,8 @@ DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 280, 62, 14, 34, 44
 _COLUMNS = 2
 _ALARM = "#a83a32"
+_FEW = 20
+"""So many values of the axis are written as they are."""
 
 Points = Sequence[tuple[float, float]]
 _SHAPES: Sequence[Points] = (
@@ -144,9 +146,10 @@ def _chart(chart: Panel, signs: Signs) -> list[str]:
 
 
 def _apart(values: Sequence[float], axes: _Axes) -> list[float]:
-    """Return the values that can be written under an axis without touching each other: the first and what follows."""
+    """Return what can be written under an axis without touching: the values themselves if few, else round numbers."""
     shown: list[float] = []
-    for value in sorted(set(values)):
+    few = sorted(set(values))
+    for value in few if len(few) <= _FEW else marks(axes.left, axes.right):
         room = 6.5 * (len(f"{value:g}") + 1)
         if not shown or axes.x(value) - axes.x(shown[-1]) >= room:
             shown.append(value)
@@ -165,15 +168,3 @@ def _even(heights: Sequence[float]) -> list[float]:
     power = 10.0 ** math.floor(math.log10(highest / 4))
     step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= highest / 4 * 0.999)
     return [step * number for number in range(math.ceil(highest / step * 0.9999) + 1)]
-
-
-def stairs(points: Points) -> list[tuple[float, float]]:
-    """Return the points of a line that stays at each height until the next point, as distributions do.
-
-    Examples
-    --------
-    >>> stairs([(1, 0.2), (3, 1.0)])
-    [(1, 0.2), (3, 0.2), (3, 1.0)]
-    """
-    steps = [corner for (_, low), (x, high) in pairwise(points) for corner in ((x, low), (x, high))]
-    return [*points[:1], *steps]

@@ -12,9 +12,9 @@ from shoal.errors import Fault, TableError
 from shoal.outputs import Anatomy, Statistics, least_class
 from shoal.policy import Policy
 from shoal.tables.apply import Applied, published_columns
+from shoal.tables.class_statistics import class_statistics
 from shoal.tables.columns import codes_of, domain_of, plain
 from shoal.tables.ends import ended_columns, with_ends
-from shoal.tables.statistics import class_statistics
 
 _SECRET = 2**64
 """A seed below this could be guessed."""

@@ -1,17 +1,18 @@
-"""outside(): the same report for those who get the table, without what helps an attacker."""
+"""external_view(): the same report for those who get the table, without what helps an attacker."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shoal.reporting.risks import risk_chart, risk_words, risks
 from shoal.reporting.view import view
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
 
 
-def outside(audit: Audit) -> dict[str, Any]:
+def external_view(audit: Audit) -> dict[str, Any]:
     """Return what the external page shows.
 
     Left out is how values were generalized (hierarchies, boundaries, weights, the search and its seed): whoever knows
@@ -25,16 +26,18 @@ def outside(audit: Audit) -> dict[str, Any]:
     shoal.errors.AuditFailed
         If something does not hold: then nobody gets the table.
     """
-    told, blind = view(audit.require(), None), view(replace(audit, risk_before={}), None)
+    told = view(replace(audit.require(), statistics=None), None)
+    after = replace(audit, risk_before={})
     return told | {
         "external": True,
         "has_before": False,
-        **{name: blind[name] for name in ("risks", "risk_words", "risk_chart")},
+        "risks": risks(after),
+        "risk_words": risk_words(after, told["unit"]),
+        "risk_chart": risk_chart(after),
         "details": [row for row in told["details"] if row[0] not in ("Left out", "Allowed")],
         "losses": [{**loss, "is_searched": False} for loss in told["losses"]],
         "attacks": {"run": [], "not_run": []},
         "bound": None,
-        "kept": None,
         "columns": [column for column in told["columns"] if column["treatment"] != "not published"],
         "faults": [],
         "policy": "",
