@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +40,7 @@ class Shown:
     """Cells of fewer persons are left out; 1 where the table is shown as it is."""
     seed: int = 0
     _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
+    remembered: Remembered = field(default_factory=lambda: Remembered(), repr=False, compare=False)
 
     def coded(self, name: str) -> tuple[list[Any], Ints]:
         """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
@@ -52,6 +58,47 @@ class Evaluated:
     """Which records of the table it is made of."""
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def content(self) -> bytes:
+        """A hash of what it holds, whatever the order of its records."""
+        return content(self.table)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return int(self.table.estimated_size()) + self.matched.nbytes
+
+
+class Remembered:
+    """Answers that a table gave: the table is fixed, so they are too. Those asked for longest ago go first.
+
+    They are told apart by how a request is written out: to Python ``1`` and ``True`` are equal, to a condition not.
+    """
+
+    def __init__(self, most: int = 64_000_000) -> None:
+        self._most, self._size = most, 0
+        self._held: OrderedDict[str, Evaluated] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, asked: Request) -> Evaluated | None:
+        """Return the answer to a request, if it is remembered."""
+        with self._lock:
+            found = self._held.get(repr(asked))
+            if found is not None:
+                self._held.move_to_end(repr(asked))
+        return found
+
+    def put(self, asked: Request, found: Evaluated) -> None:
+        """Remember an answer, unless it takes a large part of the place that there is."""
+        if found.size > self._most // 8:
+            return
+        with self._lock:
+            if repr(asked) not in self._held:
+                self._held[repr(asked)] = found
+                self._size += found.size
+            while self._size > self._most:
+                self._size -= self._held.popitem(last=False)[1].size
+
 
 def evaluate(asked: Request, shown: Shown) -> Evaluated:
     """Return the answer to a request.
@@ -66,6 +113,14 @@ def evaluate(asked: Request, shown: Shown) -> Evaluated:
     >>> evaluate(Request("people", (Item("age", "age"),), where=Compare("age", "<", 35)), shown).table["age"].to_list()
     ['[20, 29]']
     """
+    found = shown.remembered.get(asked)
+    if found is None:
+        found = _evaluated(asked, shown)
+        shown.remembered.put(asked, found)
+    return found
+
+
+def _evaluated(asked: Request, shown: Shown) -> Evaluated:
     matched = np.ones(shown.frame.height, bool) if asked.where is None else _truth(asked.where, shown)[0]
     rows = np.flatnonzero(matched)
     if asked.aggregates:
@@ -185,6 +240,14 @@ def _middles(item: Item, shown: Shown, notes: list[str]) -> pl.Series:
         told += "; records that show none are left out"
     notes.append(told)
     return pl.Series([middles[code] for code in codes.tolist()], dtype=pl.Float64)
+
+
+def content(table: pl.DataFrame) -> bytes:
+    """Return a hash of what a table holds, whatever the order of its records."""
+    columns = [column.alias(f"c{place}") for place, column in enumerate(table)]
+    ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
+    text = json.dumps(table.columns) + ordered.write_csv(null_value="\\N", quote_style="non_numeric")
+    return hashlib.blake2b(text.encode()).digest()
 
 
 def in_order(table: pl.DataFrame, by: tuple[Order, ...], limit: int | None, seed: int) -> pl.DataFrame:

@@ -129,6 +129,34 @@ class Client(Frozen):
     """The most requests in a minute; the service counts them."""
 
 
+class Server(Frozen):
+    """What the service bears: how much, how long, how many at once."""
+
+    body: Annotated[int, Field(ge=1_000)] = 65_536
+    """The most bytes of a request."""
+    seconds: Annotated[float, Field(gt=0)] = 30
+    """How long a client waits for an answer; the work goes on, and its number gets the answer later."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 8
+    """Requests that are answered at once."""
+    waiting: Annotated[int, Field(ge=0)] = 512
+    """Requests that may wait for a worker."""
+    attempts: Annotated[int, Field(ge=1)] = 10
+    """Wrong keys that one address may try in a minute."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of proxies that may say for whom they ask (``X-Forwarded-For``)."""
+
+
+class Kept(Frozen):
+    """The answers that clients may fetch again."""
+
+    folder: str | None = None
+    """Where they lie; beside the ledger by default."""
+    days: Annotated[int, Field(ge=1)] = 30
+    """How long."""
+    size: Annotated[int, Field(ge=0)] = 1_000_000_000
+    """How many bytes; the oldest go first."""
+
+
 class GatewayConfig(Frozen):
     """Everything that a gateway is told.
 
@@ -148,6 +176,10 @@ class GatewayConfig(Frozen):
     """The file of the ledger."""
     owner_column: Name = "owner"
     """What the column is called that names the owner of each record, where a client asks for it."""
+    server: Server = Server()
+    """The limits of the service."""
+    releases: Kept = Kept()
+    """The answers that are kept."""
 
     @model_validator(mode="after")
     def _joins_mean_the_same(self) -> GatewayConfig:
@@ -176,6 +208,9 @@ def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     found = dict(data)
     if isinstance(found.get("ledger"), str):
         found["ledger"] = str(folder / found["ledger"])
+    releases = found.get("releases")
+    if isinstance(releases, dict) and isinstance(releases.get("folder"), str):
+        found["releases"] = {**releases, "folder": str(folder / releases["folder"])}
     owners = found.get("owners")
     if isinstance(owners, dict):
         found["owners"] = {

@@ -127,6 +127,10 @@ class Holding:
                     self._now = Version(version, frame, self.policy)
         raise Unavailable("the table changes faster than it can be read", where=self.name)
 
+    def reachable(self) -> bool:
+        """Return whether the owner's database answers, without reading a record."""
+        return all(self.source.reachable(stored) for _, stored in self.parts)
+
     def _version(self) -> str:
         return self.seal(" ".join(self.source.version(stored) for _, stored in self.parts))
 

@@ -8,8 +8,9 @@ import os
 import secrets
 import sqlite3
 import zlib
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,10 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import LedgerError, Refused
+from shoal.gateway.together import Together
 
 Ints = npt.NDArray[np.int32]
 Action = Literal["release", "anonymize"]
 _START = "0" * 64
+_REMEMBERED = 10_000
+"""Clients and families whose entries need not be read again."""
 _SAID = ("at", "request", "asked", "client", "owner", "family", "tabled", "version", "said", "digest", "groups")
 _TABLE = f"""
 CREATE TABLE IF NOT EXISTS entries (
@@ -96,18 +100,34 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._key = _secret(self.path.with_name(self.path.name + ".key"))
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._appended = Together(self._append_all)
+        self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
         with self._open() as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.executescript(_TABLE)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; they are kept, for the last one that closes would have to tidy up the whole file."""
         try:
-            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous=FULL")
+            try:
+                db = self._idle.pop()
+            except IndexError:
+                db = self._connect()
+            try:
                 yield db
+            except BaseException:
+                db.close()
+                raise
+            self._idle.append(db)
         except sqlite3.Error as error:
             raise LedgerError("the ledger cannot be used", where=self.path.name, got=type(error).__name__) from None
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA synchronous=FULL")
+        return db
 
     def digest(self, records: bytes) -> str:
         """Return a keyed hash of the records of an answer."""
@@ -121,39 +141,46 @@ class Ledger:
         return hashlib.blake2b(data, key=self._key, digest_size=32).hexdigest()
 
     def earlier(self, client: str, family: str) -> Earlier:
-        """Return what a client already has of a family of tables."""
+        """Return what a client already has of a family of tables; only entries that are new are read."""
+        last, before = self._had.get((client, family), (0, Earlier()))
         with self._open() as db:
             rows = db.execute(
-                "SELECT tabled, version, said, groups FROM entries WHERE client = ? AND family = ? ORDER BY number",
-                (client, family),
+                "SELECT number, tabled, version, said, groups FROM entries "
+                "WHERE client = ? AND family = ? AND number > ? ORDER BY number",
+                (client, family, last),
             ).fetchall()
-        raw: dict[str, float] = {}
-        anonymized: dict[str, None] = {}
-        groups = []
-        for table, version, said, packed in rows:
-            entry = json.loads(said)
-            if entry["action"] == "release":
-                raw |= entry["weights"]
-            else:
-                anonymized[table] = None
-            if packed is not None:
-                groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-        return Earlier(len(rows), raw, tuple(anonymized), tuple(groups))
+        if rows:
+            before = _grown(before, [row[1:] for row in rows])
+            self._had[client, family] = rows[-1][0], before
+            if len(self._had) > _REMEMBERED:
+                self._had.popitem(last=False)
+        return before
 
     def append(self, entry: Entry, seen: int) -> bool:
         """Add an entry, if the client has as many of its family as were seen when it was decided; tell whether.
 
-        Two requests at once cannot both be decided as if they were alone: the second is told to decide again.
+        Two requests at once cannot both be decided as if they were alone: the second is told to decide again. It is on
+        the disk when this returns.
         """
+        return self._appended.do((entry, seen))
+
+    def _append_all(self, jobs: Sequence[tuple[Entry, int]]) -> list[bool | BaseException]:
+        """Add entries in one transaction."""
         with self._open() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
-                done = self._append(db, entry, seen)
+                done = [self._refused_or_done(db, entry, seen) for entry, seen in jobs]
                 db.execute("COMMIT")
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
         return done
+
+    def _refused_or_done(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool | BaseException:
+        try:
+            return self._append(db, entry, seen)
+        except Refused as refused:  # nothing of it was written; the others go on
+            return refused
 
     def _append(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool:
         same = (entry.client, entry.request, entry.owner)
@@ -177,10 +204,32 @@ class Ledger:
         plain = [value.hex() if isinstance(value, bytes) else value for value in values]
         return self._hashed(json.dumps([number, plain, previous], ensure_ascii=False).encode())
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return all entries as plain data, for auditors; the groups of persons are left out."""
+    def digests(self, client: str, request: str) -> dict[str, str]:
+        """Return the hash of each owner's answer to a request."""
         with self._open() as db:
-            rows = db.execute(f"SELECT number, {', '.join(_SAID)} FROM entries ORDER BY number").fetchall()
+            found = db.execute(
+                "SELECT owner, digest FROM entries WHERE client = ? AND request = ?", (client, request)
+            ).fetchall()
+        return dict(found)
+
+    def entries(
+        self, *, after: int = 0, most: int = -1, owner: str | None = None, request: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return entries as plain data, for auditors; the groups of persons are left out.
+
+        Parameters
+        ----------
+        after
+            The number of an entry; only later ones are returned.
+        most
+            How many; all by default.
+        owner, request
+            Only those of an owner, or to a request.
+        """
+        chosen = f"SELECT number, {', '.join(_SAID)} FROM entries WHERE number > ?1 "
+        chosen += "AND (?2 IS NULL OR owner = ?2) AND (?3 IS NULL OR request = ?3) ORDER BY number LIMIT ?4"
+        with self._open() as db:
+            rows = db.execute(chosen, (after, owner, request, most)).fetchall()
         names = ("number", *_SAID)
         return [
             {**{name: value for name, value in zip(names, row, strict=True) if name not in ("said", "groups")}}
@@ -230,6 +279,20 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
         return False
     _, counts = np.unique(table, axis=0, return_counts=True)
     return bool(counts.min() < k)
+
+
+def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
+    """Return what a client has after some more entries."""
+    raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), list(before.groups)
+    for table, version, said, packed in rows:
+        entry = json.loads(said)
+        if entry["action"] == "release":
+            raw |= entry["weights"]
+        else:
+            anonymized[table] = None
+        if packed is not None:
+            groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
+    return Earlier(before.count + len(rows), raw, tuple(anonymized), tuple(groups))
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:

@@ -58,6 +58,13 @@ class DataSource(ABC):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
 
+    def reachable(self, table: str) -> bool:
+        """Return whether the table is there, without reading a record."""
+        try:
+            return bool(self.columns(table))
+        except Unavailable:
+            return False
+
 
 class Files(DataSource):
     """Tables that are files: CSV, Parquet and whatever else shoal reads, with the types that it gives them.
@@ -72,6 +79,10 @@ class Files(DataSource):
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a file."""
         return tuple(self.read(table).columns)
+
+    def reachable(self, table: str) -> bool:
+        """Return whether the file is there."""
+        return self.files[table].is_file()
 
     def version(self, table: str) -> str:
         """Return when the file changed last, and its size."""
