@@ -28,28 +28,6 @@ _NUMBER = re.compile(r"[\[({<>=≤≥\s]*(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A table that requests are evaluated on."""
-
-    frame: pl.DataFrame
-    meanings: Mapping[str, Meanings]
-    """Column → how to read it."""
-    persons: Ints | None = None
-    """The person of each record; ``None`` where each record is one."""
-    k: int = 1
-    """Cells of fewer persons are left out; 1 where the table is shown as it is."""
-    seed: int = 0
-    _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
-    remembered: Remembered = field(default_factory=lambda: Remembered(), repr=False, compare=False)
-
-    def coded(self, name: str) -> tuple[list[Any], Ints]:
-        """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
-        if name not in self._coded:
-            self._coded[name] = _coded(self.frame[name])
-        return self._coded[name]
-
-
-@dataclass(frozen=True)
 class Evaluated:
     """The answer to a request on one table."""
 
@@ -98,6 +76,28 @@ class Remembered:
                 self._size += found.size
             while self._size > self._most:
                 self._size -= self._held.popitem(last=False)[1].size
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that requests are evaluated on."""
+
+    frame: pl.DataFrame
+    meanings: Mapping[str, Meanings]
+    """Column → how to read it."""
+    persons: Ints | None = None
+    """The person of each record; ``None`` where each record is one."""
+    k: int = 1
+    """Cells of fewer persons are left out; 1 where the table is shown as it is."""
+    seed: int = 0
+    _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
+    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
+
+    def coded(self, name: str) -> tuple[list[Any], Ints]:
+        """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
+        if name not in self._coded:
+            self._coded[name] = _coded(self.frame[name])
+        return self._coded[name]
 
 
 def evaluate(asked: Request, shown: Shown) -> Evaluated:

@@ -1,6 +1,6 @@
 """Keyring: whose key is this? Keys are stored as argon2 hashes; a key says whom it belongs to.
 
-A key is ``NAME.SECRET``: the client's name stands before the last dot, or is the whole key where that is a client's name.
+A key is ``NAME.SECRET``: the client's name stands before the last dot, or is the whole key, where that is a name.
 So one hash is tried for one key, however many clients there are, and an unknown name costs as much as a wrong secret.
 """
 

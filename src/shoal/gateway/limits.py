@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _NAMES = 10_000
 """Names that are remembered; the one that was not seen for longest is forgotten first."""
@@ -98,9 +98,7 @@ class Workers:
         self._pool.shutdown(wait=True)
 
 
-def _swallowed(late: asyncio.Future[object]) -> None:
+def _swallowed(late: asyncio.Future[Any]) -> None:
     """Take note of an error that nobody waits for, so that it is not printed with what it may hold."""
     if not late.cancelled():
         late.exception()
-
-

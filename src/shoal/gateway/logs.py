@@ -39,7 +39,7 @@ class Log:
 
 
 class ToLog(logging.Handler):
-    """Sends what libraries log to a :class:`Log`: the name, the level and the text of the library, without its values."""
+    """Sends what libraries log to a :class:`Log`: their own words, without the values that go with them."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)

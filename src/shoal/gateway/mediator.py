@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -55,7 +56,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     parts: Mapping[str, Part] = field(default_factory=dict, repr=False)
     """Owner → what it gave, as the ledger has it."""
-    layout: Layout = Layout()
+    layout: Layout = field(default_factory=Layout, repr=False)
     """How the table was put together from the parts."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,7 +105,20 @@ class Gateway:
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the tables that can be asked for now, with their columns."""
-        return dict(self._schema().tables)
+        found = {}
+        for name, holders in self._holdings.items():
+            if not holders[0].is_join:
+                with suppress(Unavailable):
+                    found[name] = self._columns(holders)
+        return found
+
+    def joins(self) -> tuple[Join, ...]:
+        """Return the joins that can be asked for."""
+        return self._schema("").joins
+
+    def holders(self) -> dict[str, list[str]]:
+        """Return the owners of each table and join."""
+        return {name: [holder.owner for holder in holders] for name, holders in self._holdings.items()}
 
     def reachable(self) -> dict[str, bool]:
         """Return for each owner whether its tables can be reached; nothing of them is read."""
@@ -149,11 +163,15 @@ class Gateway:
         if request is not None and not 0 < len(request) <= _LONGEST:
             raise Refused("the number of the request is too long", where="request", got=f"{len(request)} characters")
         asked = self._parsed(text)
+        column = self.config.owner_column if owner_column else None
+        if column in [item.name for item in asked.items]:
+            hint = "rename it: AS …"
+            raise Refused("the answer has a column of the owner column's name", where=str(column), hint=hint)
         number = request or secrets.token_hex(16)
         outcomes, refusals = self._ask_owners(asked, client, number)
         decisions = tuple(outcome.decided for outcome, _ in outcomes.values())
         parts = {owner: Part(outcome.found.table, digest) for owner, (outcome, digest) in outcomes.items()}
-        layout = Layout.of(asked, self.config.owner_column if owner_column else None)
+        layout = Layout.of(asked, column)
         table, notes = united({owner: part.table for owner, part in parts.items()}, layout, known.rows)
         return Answer(number, table, decisions, refusals, notes, parts, layout)
 
@@ -161,7 +179,7 @@ class Gateway:
         schema = self._schema(text)
         return _understood(text, tuple(schema.tables.items()), schema.joins)
 
-    def _schema(self, text: str | None = None) -> Schema:
+    def _schema(self, text: str) -> Schema:
         """Return what can be asked for; tables whose name is not in the request need not be read."""
         tables: dict[str, tuple[str, ...]] = {}
         joins: list[Join] = []
@@ -169,7 +187,7 @@ class Gateway:
             if holders[0].is_join:
                 said: Any = holders[0].said
                 joins.append(Join(name, said.left, said.right))
-            elif text is None or name.lower() in text.lower():
+            elif name.lower() in text.lower():
                 tables[name] = self._columns(holders)
             else:
                 tables[name] = ()

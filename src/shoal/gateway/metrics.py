@@ -1,4 +1,4 @@
-"""Metrics: what the service did, in the text form that Prometheus reads; counts and times, never a value of the data."""
+"""Metrics: what the service did, as Prometheus reads it; counts and times, never a value of the data."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import Refused
 from shoal.gateway.answering import in_order
 from shoal.gateway.request import Order, Request
 
@@ -82,8 +81,6 @@ def united(
 def _owned(table: pl.DataFrame, owner: str, column: str | None) -> pl.DataFrame:
     if column is None:
         return table
-    if column in table.columns:
-        raise Refused("the answer has a column of the owner column's name", where=column, hint="rename it: AS …")
     return table.with_columns(pl.Series(column, [owner] * table.height, dtype=pl.String))
 
 

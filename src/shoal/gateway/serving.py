@@ -1,0 +1,77 @@
+"""serve(): the service behind a port, until it is told to end."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import MissingExtra, PolicyError
+from shoal.gateway.config import GatewayConfig
+from shoal.gateway.logs import Log, ToLog
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_POLITE = 10
+"""Seconds that open requests have to end when the service is told to."""
+_LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    config: GatewayConfig,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+) -> None:
+    """Run the service; SIGTERM and Ctrl-C end it after the requests that are open.
+
+    Parameters
+    ----------
+    tls_cert, tls_key
+        A certificate and its key, both in PEM; without them it speaks plain HTTP.
+    """
+    log = Log()
+    server = _server(config, log, host, port, tls_cert, tls_key)
+    said = {"host": host, "port": port, "tls": tls_cert is not None}
+    log.write("started", **said)
+    if tls_cert is None and host not in _LOCAL:
+        log.write("warning", said="keys and answers travel in clear: give --tls-cert, or a proxy that ends TLS")
+    server.run()
+    log.write("ended")
+
+
+def _server(
+    config: GatewayConfig, log: Log, host: str, port: int, tls_cert: Path | None, tls_key: Path | None
+) -> uvicorn.Server:
+    try:
+        import uvicorn
+
+        from shoal.gateway.service import make
+    except ImportError as error:
+        raise MissingExtra.of(error.name or "fastapi", "gateway", "the service") from None
+    if (tls_cert is None) != (tls_key is None):
+        raise PolicyError("TLS needs a certificate and its key", where="--tls-cert, --tls-key")
+    for path in (tls_cert, tls_key):
+        if path is not None and not path.is_file():
+            raise PolicyError("no such file", where="--tls-cert, --tls-key", got=str(path))
+    library = logging.getLogger("uvicorn")
+    library.handlers, library.propagate = [ToLog(log)], False
+    library.setLevel(logging.WARNING)
+    return uvicorn.Server(
+        uvicorn.Config(
+            make(config, log=log),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(config.server.proxies),
+            forwarded_allow_ips=list(config.server.proxies),
+            timeout_graceful_shutdown=_POLITE,
+            ssl_certfile=tls_cert,
+            ssl_keyfile=tls_key,
+        )
+    )
