@@ -29,7 +29,7 @@ class Form(StrEnum):
 def gateway(
     config: Annotated[Path, typer.Option("--config", "-c", help="The configuration, a YAML file.", show_default=False)],
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen at.", min=1, max=65535)] = 8765,
+    port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 8765,
     tls_cert: Annotated[Path | None, typer.Option(help="A certificate (PEM), to speak HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).")] = None,
 ) -> None:

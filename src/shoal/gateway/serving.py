@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import MissingExtra, PolicyError
+from shoal.errors import MissingExtra, PolicyError, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.logs import Log, ToLog
 
@@ -30,22 +32,34 @@ def serve(
 
     Parameters
     ----------
+    port
+        Where to listen; 0 takes a free one, which the log tells.
     tls_cert, tls_key
         A certificate and its key, both in PEM; without them it speaks plain HTTP.
     """
     log = Log()
-    server = _server(config, log, host, port, tls_cert, tls_key)
-    said = {"host": host, "port": port, "tls": tls_cert is not None}
-    log.write("started", **said)
-    if tls_cert is None and host not in _LOCAL:
-        log.write("warning", said="keys and answers travel in clear: give --tls-cert, or a proxy that ends TLS")
-    server.run()
-    log.write("ended")
+    server = _server(config, log, tls_cert, tls_key)
+    with _bound(host, port) as listening:
+        log.write("started", host=host, port=listening.getsockname()[1], tls=tls_cert is not None)
+        if tls_cert is None and host not in _LOCAL:
+            log.write("warning", said="keys and answers travel in clear: give --tls-cert, or a proxy that ends TLS")
+        try:
+            server.run(sockets=[listening])
+        finally:
+            log.write("ended")
 
 
-def _server(
-    config: GatewayConfig, log: Log, host: str, port: int, tls_cert: Path | None, tls_key: Path | None
-) -> uvicorn.Server:
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that a port that is taken is told before anything starts."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise Unavailable("cannot listen there", where=f"{host}:{port}", got=why) from None
+
+
+def _server(config: GatewayConfig, log: Log, tls_cert: Path | None, tls_key: Path | None) -> uvicorn.Server:
     try:
         import uvicorn
 
@@ -63,8 +77,6 @@ def _server(
     return uvicorn.Server(
         uvicorn.Config(
             make(config, log=log),
-            host=host,
-            port=port,
             log_config=None,
             access_log=False,
             server_header=False,
