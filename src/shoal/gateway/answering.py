@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.errors import Refused
 from shoal.gateway.cells import hidden
-from shoal.gateway.meaning import Meanings, Truth
+from shoal.gateway.meaning import Meaning, Meanings, Truth
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 
 Bools = npt.NDArray[np.bool_]
@@ -91,6 +91,7 @@ class Shown:
     """Cells of fewer persons are left out; 1 where the table is shown as it is."""
     seed: int = 0
     _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
+    _meant: dict[str, list[Meaning]] = field(default_factory=dict, repr=False, compare=False)
     remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
 
     def coded(self, name: str) -> tuple[list[Any], Ints]:
@@ -98,6 +99,12 @@ class Shown:
         if name not in self._coded:
             self._coded[name] = _coded(self.frame[name])
         return self._coded[name]
+
+    def meant(self, name: str) -> list[Meaning]:
+        """Return what the distinct values of a column can stand for."""
+        if name not in self._meant:
+            self._meant[name] = [self.meanings[name].of(value) for value in self.coded(name)[0]]
+        return self._meant[name]
 
 
 def evaluate(asked: Request, shown: Shown) -> Evaluated:
@@ -146,16 +153,15 @@ def _truth(condition: Condition, shown: Shown) -> tuple[Bools, Bools]:
             both[any_of] = np.logical_or.reduce([part[any_of] for part in parts])
             return both[0], both[1]
         case _:
-            values, codes = shown.coded(condition.column)
-            found = _tests(condition, shown.meanings[condition.column], values)
+            _, codes = shown.coded(condition.column)
+            found = _tests(condition, shown.meanings[condition.column], shown.meant(condition.column))
             yes = np.array([one is True for one in found], bool)
             no = np.array([one is False for one in found], bool)
             return yes[codes], no[codes]
 
 
-def _tests(test: Compare | Among | IsNull, meanings: Meanings, values: list[Any]) -> list[Truth]:
+def _tests(test: Compare | Among | IsNull, meanings: Meanings, read: list[Meaning]) -> list[Truth]:
     """Return for each distinct value of a column whether it passes a test."""
-    read = [meanings.of(value) for value in values]
     if isinstance(test, IsNull):
         return [one.is_null() for one in read]
     if isinstance(test, Compare) and test.sign not in ("=", "<>"):
@@ -233,8 +239,8 @@ def _middles(item: Item, shown: Shown, notes: list[str]) -> pl.Series:
     name = str(item.column)
     if shown.meanings[name].kind not in ("integer", "float"):
         raise Refused(f"{item.function} of published labels", where=name, hint="count them, or group by them")
-    values, codes = shown.coded(name)
-    middles = [shown.meanings[name].of(value).middle for value in values]
+    _, codes = shown.coded(name)
+    middles = [meaning.middle for meaning in shown.meant(name)]
     told = f"{item.name}: from the middles of the published ranges"
     if any(middle is None for middle in middles):
         told += "; records that show none are left out"

@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import polars as pl
@@ -96,9 +97,14 @@ def read(data: bytes, format: Format = "arrow") -> Reply:
 
 
 def _json(reply: Reply) -> bytes:
-    kinds = {column.name: str(column.dtype) for column in reply.table}
+    kinds = {column.name: _kind(column.dtype) for column in reply.table}
     head = json.dumps({**reply.explanation, "columns": kinds}, ensure_ascii=False, separators=(",", ":"))
     return f'{head[:-1]},"records":{_texts(reply.table).write_json()}}}'.encode()
+
+
+@lru_cache(100)
+def _kind(dtype: pl.DataType) -> str:
+    return str(dtype)
 
 
 def _csv(reply: Reply) -> bytes:

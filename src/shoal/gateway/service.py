@@ -325,12 +325,12 @@ def _noted(caller: Caller, reply: Reply) -> None:
         caller.service.metrics.count("shoal_decisions_total", action=decided["action"])
 
 
-def _told(_: Request, error: Exception) -> JSONResponse:
+async def _told(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Trouble)
     return JSONResponse(error.content, error.status, error.headers)
 
 
-def _no_request(_: Request, error: Exception) -> JSONResponse:
+async def _no_request(_: Request, error: Exception) -> JSONResponse:
     """Tell what is wrong with a request without repeating it."""
     assert isinstance(error, RequestValidationError)
     faults = [Fault(str(one["msg"]).lower(), where=_place(one["loc"])) for one in error.errors()]
@@ -343,7 +343,7 @@ def _place(loc: tuple[Any, ...]) -> str:
     return ".".join(str(part) for part in loc[1:] if part in known) or str(loc[0])
 
 
-def _http(_: Request, error: Exception) -> JSONResponse:
+async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     words = {404: "there is nothing at this address", 405: "this method is not answered here"}
     fault = Fault(words.get(error.status_code, "this is not a request"), where="request")
