@@ -46,6 +46,10 @@ class Seen:
     statuses: Counter[int] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     size: int = 0
+    cpu: float = 0.0
+    """CPU seconds of the service."""
+    memory: tuple[float, float] = (0.0, 0.0)
+    """MB of the service when it was warm, and at the end."""
 
 
 def run() -> Iterator[Result]:
@@ -58,14 +62,14 @@ def run() -> Iterator[Result]:
             service = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
         try:
             port = _port(folder / "log", service)
-            seen, memory = asyncio.run(_load(port, keys, service.pid))
+            seen = asyncio.run(_load(port, keys, service.pid))
         finally:
             service.terminate()
             service.wait(30)
-    yield from _results(seen, memory)
+    yield from _results(seen)
 
 
-def _results(seen: Seen, memory: tuple[float, float]) -> Iterator[Result]:
+def _results(seen: Seen) -> Iterator[Result]:
     took = _SECONDS * (1 - _WARM)
     cuts = statistics.quantiles(seen.seconds, n=100)
     mixed = ", ".join(f"{status}: {count:,}" for status, count in sorted(seen.statuses.items()))
@@ -74,15 +78,17 @@ def _results(seen: Seen, memory: tuple[float, float]) -> Iterator[Result]:
         for kind, one in sorted(seen.kinds.items())
     )
     pause = f", {_PAUSE:g} s between two requests of a client" if _PAUSE else ", each asks again at once"
-    note = f"{_CLIENTS} clients{pause}; {mixed}; {seen.size / took / 1e6:.1f} MB/s; p50 / p99 by kind: {by_kind}"
+    cost = f"{seen.cpu / len(seen.seconds) * 1000:.2f} ms of CPU each, {seen.cpu / took:.0%} of a core"
+    note = f"{_CLIENTS} clients{pause}; {mixed}; {seen.size / took / 1e6:.1f} MB/s; the service: {cost}"
+    note += f"\n    p50 / p99 by kind: {by_kind}"
     yield Result(NAME, "requests in a second", len(seen.seconds) / took, "/s", more_is_better=True, note=note)
     yield Result(NAME, "p50", cuts[49])
     yield Result(NAME, "p99, once warm", cuts[98], target=_BAR)
     wrong = sum(seen.errors.values())
     yield Result(NAME, "errors that are no refusal", wrong, "", target=1, note=", ".join(seen.errors))
-    grown = memory[1] / memory[0]
-    told = f"{memory[0]:.0f} MB when warm, {memory[1]:.0f} MB at the end"
-    yield Result(NAME, "memory at the end / when warm", grown, "", target=1.15, note=told)
+    before, after = seen.memory
+    told = f"{before:.0f} MB when warm, {after:.0f} MB at the end"
+    yield Result(NAME, "memory at the end / when warm", after / before, "", target=1.15, note=told)
 
 
 def _configured(folder: Path) -> list[str]:
@@ -132,14 +138,16 @@ def _asked(chance: random.Random) -> tuple[str, str]:
     )
 
 
-async def _load(port: int, keys: list[str], service: int) -> tuple[Seen, tuple[float, float]]:
+async def _load(port: int, keys: list[str], service: int) -> Seen:
     seen, began = Seen(), time.perf_counter()
     warm, ends = began + _SECONDS * _WARM, began + _SECONDS
     clients = [asyncio.create_task(_client(port, key, n, seen, warm, ends)) for n, key in enumerate(keys)]
     await asyncio.sleep(warm - time.perf_counter())
-    before = _memory(service)
+    before, seen.cpu = _memory(service), -_cpu(service)
     await asyncio.gather(*clients)
-    return seen, (before, _memory(service))
+    seen.memory = before, _memory(service)
+    seen.cpu += _cpu(service)
+    return seen
 
 
 async def _client(port: int, key: str, number: int, seen: Seen, warm: float, ends: float) -> None:
@@ -168,9 +176,7 @@ async def _client(port: int, key: str, number: int, seen: Seen, warm: float, end
     writer.close()
 
 
-async def _exchange(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str, text: str
-) -> tuple[int, int]:
+async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str, text: str) -> tuple[int, int]:
     """Send one request and read its answer; by hand, for the load must not cost more than the service."""
     body = json.dumps({"sql": text}).encode()
     head = f"POST /query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
@@ -185,3 +191,9 @@ def _memory(process: int) -> float:
     """Return the memory of a process in MB."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _cpu(process: int) -> float:
+    """Return the CPU seconds that a process took so far."""
+    taken = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, taken)) / os.sysconf("SC_CLK_TCK")

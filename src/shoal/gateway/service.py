@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -351,6 +352,13 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse(trouble.content, error.status_code, error.headers)
 
 
+def _prepared(gateway: Gateway) -> None:
+    """Get ready, and let the collector of garbage leave alone what is there to stay."""
+    gateway.prepare()
+    gc.collect()
+    gc.freeze()
+
+
 def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | None = None) -> FastAPI:
     """Return the service as an ASGI application.
 
@@ -365,7 +373,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        Thread(target=service.desk.gateway.prepare, name="shoal-prepare", daemon=True).start()
+        Thread(target=_prepared, args=[service.desk.gateway], name="shoal-prepare", daemon=True).start()
         yield
         service.workers.close()
         service.checkers.close()
