@@ -1,7 +1,7 @@
 """The gateway under load: many clients at once over HTTP, mixed requests, on Adult in a DuckDB file.
 
-``BENCH_SECONDS`` (60), ``BENCH_CLIENTS`` (200) and ``BENCH_PAUSE`` (seconds that a client waits between two requests; 0) change it.
-The load is made by this process, the service is another: both share the machine's cores.
+``BENCH_SECONDS`` (60), ``BENCH_CLIENTS`` (200) and ``BENCH_PAUSE`` (0: the seconds between two requests of a client)
+change it. The load is made by this process, the service is another: both share the machine's cores.
 """
 
 from __future__ import annotations

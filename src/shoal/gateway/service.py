@@ -346,10 +346,10 @@ def _place(loc: tuple[Any, ...]) -> str:
 
 async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    status = 422 if error.status_code == 400 else error.status_code  # a body that cannot even be read
     words = {404: "there is nothing at this address", 405: "this method is not answered here"}
-    fault = Fault(words.get(error.status_code, "this is not a request"), where="request")
-    trouble = Trouble(error.status_code, "Invalid", fault)
-    return JSONResponse(trouble.content, error.status_code, error.headers)
+    trouble = Trouble(status, "Invalid", Fault(words.get(status, "this is not a request"), where="request"))
+    return JSONResponse(trouble.content, status, error.headers)
 
 
 def _prepared(gateway: Gateway) -> None:
