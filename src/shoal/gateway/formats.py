@@ -130,8 +130,10 @@ def _parquet(reply: Reply) -> bytes:
 
 def _texts(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose cells can be written as texts or numbers."""
-    columns = [column if column.dtype.is_numeric() or column.dtype in _PLAIN else _text(column) for column in table]
-    return pl.DataFrame([_finite(column) for column in columns])
+    columns = table.get_columns()
+    fitting = [_finite(one if one.dtype.is_numeric() or one.dtype in _PLAIN else _text(one)) for one in columns]
+    same = all(one is other for one, other in zip(columns, fitting, strict=True))
+    return table if same else pl.DataFrame(fitting)
 
 
 def _text(column: pl.Series) -> pl.Series:
