@@ -74,6 +74,9 @@ def test_the_two_commands_of_the_readme_print_table_6(root: Path) -> None:
         url = f"http://127.0.0.1:{port}"
         done = query(root, "SELECT * FROM people", "--url", url, "--key", "demo-client", "--format", "csv")
         assert done.stdout == TABLE_6 and done.returncode == 0, done.stderr
+    shown = (EXAMPLE.parents[1] / "README.md").read_text()
+    assert TABLE_6 in shown and "shoal gateway --config examples/gateway/hussien15.yaml --port 8765\n" in shown
+    assert 'shoal query "SELECT * FROM people" --url http://127.0.0.1:8765 --key demo-client --format csv\n' in shown
 
 
 def test_query_on_the_command_line(root: Path) -> None:
