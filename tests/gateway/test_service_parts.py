@@ -194,6 +194,24 @@ def test_every_kind_of_column_can_be_written() -> None:
     assert written(reply, "csv").startswith(b"*,^a$,day")
 
 
+SHARED = """
+import threading
+import polars as pl
+from shoal.gateway.formats import Reply, written
+reply = Reply(pl.DataFrame({f"c{place}": [str(cell) for cell in range(200)] for place in range(12)}), {})
+def write(number):
+    for _ in range(300):
+        written(reply, ("json", "csv", "arrow", "parquet")[number % 4])
+threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_threads_that_write_one_table_do_not_wait_for_each_other_for_ever() -> None:
+    subprocess.run([sys.executable, "-c", SHARED], check=True, timeout=60)
+
+
 @pytest.mark.parametrize(
     ("accept", "format"),
     [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -75,7 +75,8 @@ def written(reply: Reply, format: Format) -> bytes:
     >>> written(reply, "csv"), read(written(reply, "arrow")).explanation["request"]
     (b'age\\n30\\n\\n', '7')
     """
-    return _WRITERS[format](reply)
+    # a table may be shared by threads, and polars locks it to write it: two of them would wait for each other for ever
+    return _WRITERS[format](replace(reply, table=reply.table.clone()))
 
 
 def read(data: bytes, format: Format = "arrow") -> Reply:

@@ -73,6 +73,8 @@ class Earlier:
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
     anonymized: tuple[str, ...] = ()
     """The tables of which there was an anonymized answer."""
+    published: frozenset[str] = frozenset()
+    """``table.column`` of each column that an anonymized answer touched."""
     groups: tuple[tuple[str, str, Ints], ...] = ()
     """The table, its version and the groups of each answer with a recoding of its own."""
 
@@ -284,15 +286,17 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
 def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
     """Return what a client has after some more entries."""
     raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), list(before.groups)
+    published = set(before.published)
     for table, version, said, packed in rows:
         entry = json.loads(said)
         if entry["action"] == "release":
             raw |= entry["weights"]
         else:
             anonymized[table] = None
+            published |= entry["weights"].keys()
         if packed is not None:
             groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-    return Earlier(before.count + len(rows), raw, tuple(anonymized), tuple(groups))
+    return Earlier(before.count + len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:

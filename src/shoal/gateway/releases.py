@@ -93,7 +93,7 @@ class Releases:
         try:
             os.utime(path)
         except FileNotFoundError:
-            _write(path, part.table.write_ipc(None, compression="zstd").getvalue())
+            _write(path, part.table.clone().write_ipc(None, compression="zstd").getvalue())  # it is shared
         self._given[part.digest] = now
 
     def record(self, client: str, number: str) -> Record | None:
