@@ -57,10 +57,10 @@ class Desk:
                 return found
         answer = self.gateway.ask(client, text, owner_column=owner_column, request=number)
         try:
-            self.releases.keep(client, asked, answer)
+            return self.releases.keep(client, asked, answer)
         except OSError as error:  # the answer is in the ledger, and the client may have it
             self.gateway.failed(error)
-        return Reply(answer.table, answer.to_dict())
+            return Reply(answer.table, answer.to_dict())
 
     def release(self, client: str, number: str) -> Reply | None:
         """Return a client's own earlier answer."""

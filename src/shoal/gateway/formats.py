@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -75,7 +75,8 @@ def written(reply: Reply, format: Format) -> bytes:
     >>> written(reply, "csv"), read(written(reply, "arrow")).explanation["request"]
     (b'age\\n30\\n\\n', '7')
     """
-    return _WRITERS[format](reply)
+    # a table may be shared by threads, and polars locks it to write it: two of them would wait for each other for ever
+    return _WRITERS[format](replace(reply, table=reply.table.clone()))
 
 
 def read(data: bytes, format: Format = "arrow") -> Reply:
@@ -130,8 +131,10 @@ def _parquet(reply: Reply) -> bytes:
 
 def _texts(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose cells can be written as texts or numbers."""
-    columns = [column if column.dtype.is_numeric() or column.dtype in _PLAIN else _text(column) for column in table]
-    return pl.DataFrame([_finite(column) for column in columns])
+    columns = table.get_columns()
+    fitting = [_finite(one if one.dtype.is_numeric() or one.dtype in _PLAIN else _text(one)) for one in columns]
+    same = all(one is other for one, other in zip(columns, fitting, strict=True))
+    return table if same else pl.DataFrame(fitting)
 
 
 def _text(column: pl.Series) -> pl.Series:

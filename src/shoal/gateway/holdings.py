@@ -196,7 +196,7 @@ class Holding:
                 if len(version.made) >= _KEPT:
                     version.made.pop(next(iter(version.made)))
                 try:
-                    version.made[columns] = _make(version.frame, self.policy, columns)
+                    version.made[columns] = _make(version.frame.clone(), self.policy, columns)  # it is shared
                 except (Infeasible, Misfit, HierarchyError, PolicyError, TableError, AuditFailed) as error:
                     version.made[columns] = _reason(error, self.name)
             found = version.made[columns]

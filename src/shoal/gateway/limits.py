@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -81,24 +82,35 @@ class Workers:
             raise Busy
         self.begun += 1
         loop = asyncio.get_running_loop()
-        job = self._pool.submit(work)
-        job.add_done_callback(lambda _: loop.call_soon_threadsafe(self._ended))
-        waited: asyncio.Future[_Found] = asyncio.wrap_future(job)
-        done, _ = await asyncio.wait([waited], timeout=self._seconds)
-        if not done:
-            waited.add_done_callback(_swallowed)
-            raise TooLong
-        return waited.result()
+        waited: asyncio.Future[_Found] = loop.create_future()
+        self._pool.submit(self._do, work, loop, waited)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await waited
+        except TimeoutError:
+            if waited.cancelled():
+                raise TooLong from None
+            raise
 
-    def _ended(self) -> None:
+    def _do(self, work: Callable[[], _Found], loop: asyncio.AbstractEventLoop, waited: asyncio.Future[_Found]) -> None:
+        found: _Found | None = None
+        error: Exception | None = None
+        try:
+            found = work()
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the service has ended, and nobody waits
+            loop.call_soon_threadsafe(self._ended, waited, found, error)
+
+    def _ended(self, waited: asyncio.Future[Any], found: Any, error: Exception | None) -> None:
         self.begun -= 1
+        if waited.done():  # whoever waited has gone; an error goes with them, for its text may hold data
+            return
+        if error is None:
+            waited.set_result(found)
+        else:
+            waited.set_exception(error)
 
     def close(self) -> None:
         """Wait for what was begun."""
         self._pool.shutdown(wait=True)
-
-
-def _swallowed(late: asyncio.Future[Any]) -> None:
-    """Take note of an error that nobody waits for, so that it is not printed with what it may hold."""
-    if not late.cancelled():
-        late.exception()

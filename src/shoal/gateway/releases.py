@@ -25,7 +25,7 @@ from shoal.gateway.answering import content
 from shoal.gateway.config import Kept
 from shoal.gateway.formats import Reply
 from shoal.gateway.ledger import Ledger
-from shoal.gateway.mediator import Answer
+from shoal.gateway.mediator import Answer, Part
 from shoal.gateway.uniting import Layout, united
 
 _OFTEN = 600
@@ -67,23 +67,34 @@ class Releases:
         for path in (self._records, self._contents):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._tidied, self._tidying = 0.0, Lock()
+        self._given: dict[str, float] = {}
+        """Hash → when it was known to lie there."""
 
     def asked(self, text: str, owner_column: bool) -> str:
         """Return the hash by which a request is known again."""
         return self._ledger.sealed(f"{owner_column} {text}")
 
-    def keep(self, client: str, asked: str, answer: Answer) -> None:
-        """Keep an answer."""
+    def keep(self, client: str, asked: str, answer: Answer) -> Reply:
+        """Keep an answer, and return it as it leaves."""
         for part in answer.parts.values():
-            path = self._contents / part.digest
-            try:
-                os.utime(path)
-            except FileNotFoundError:
-                _write(path, part.table.write_ipc(None, compression="zstd").getvalue())
+            self._keep(part)
         parts = {owner: part.digest for owner, part in answer.parts.items()}
         record = Record(asked, parts, answer.layout, answer.table.height, answer.to_dict())
         _write(self._path(client, answer.request), record.to_json())
         self.tidy()
+        return Reply(answer.table, record.explanation)
+
+    def _keep(self, part: Part) -> None:
+        """Keep what an owner gave, once; how old it is counts from when it was given last."""
+        now = self._clock()
+        if now - self._given.get(part.digest, 0.0) < _OFTEN:
+            return
+        path = self._contents / part.digest
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            _write(path, part.table.clone().write_ipc(None, compression="zstd").getvalue())  # it is shared
+        self._given[part.digest] = now
 
     def record(self, client: str, number: str) -> Record | None:
         """Return what is kept of a client's own answer, beside its records."""
@@ -120,6 +131,7 @@ class Releases:
             return
         with self._tidying:
             self._tidied = self._clock()
+            self._given.clear()
             found = [path for folder in (self._records, self._contents) for path in folder.iterdir()]
             told = sorted(((stat.st_mtime, stat.st_size, path) for path, stat in _stats(found)), reverse=True)
             size = 0

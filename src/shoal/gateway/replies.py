@@ -20,7 +20,12 @@ class _Told(BaseModel):
 class Query(BaseModel):
     """A request."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        use_attribute_docstrings=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"sql": "SELECT sex, count(*) AS n FROM people GROUP BY sex", "request": "7"}},
+    )
 
     sql: Annotated[str, Field(min_length=1, max_length=LONGEST)]
     """What is asked for: one SELECT."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -10,10 +11,10 @@ from math import ceil
 from threading import Thread
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response, Security
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
-from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from shoal import __version__
@@ -35,10 +36,12 @@ _STATUSES: dict[type[ShoalError], int] = {Refused: 403, Unavailable: 503, Ledger
 _CHECKERS = 2
 """Keys that are checked at once: each check takes memory and tens of milliseconds."""
 _router = APIRouter()
-_BEARER = HTTPBearer(auto_error=False, description="A client's key.")
-_HEADER = APIKeyHeader(
-    name="X-API-Key", auto_error=False, description="A client's key, for those who cannot send Bearer."
-)
+_KEYS = {
+    "Bearer": {"type": "http", "scheme": "bearer", "description": "A client's key."},
+    "Header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same in another header."},
+}
+"""The two ways to send a key, as the OpenAPI document tells them."""
+_NEEDS_KEY: dict[str, Any] = {"security": [{name: []} for name in _KEYS]}
 _ALWAYS = (401, 408, 413, 422, 429, 500, 503)
 """What whoever needs a key may be told."""
 
@@ -68,7 +71,7 @@ class Service:
         self._tries = said.attempts
         gateway.failed = log.failed
 
-    async def recognized(self, key: str | None, peer: str) -> str:
+    async def recognized(self, key: str, peer: str) -> str:
         """Return whose key it is; unknown, wrong and expired keys are told alike."""
         name = None
         if key:
@@ -122,14 +125,9 @@ class Caller:
             raise Trouble(403, "Refused", Fault("this key has another role", where="key", hint=" or ".join(roles)))
 
 
-async def _caller(
-    request: Request,
-    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-    header: Annotated[str | None, Security(_HEADER)],
-) -> Caller:
+async def _caller(request: Request) -> Caller:
     service: Service = request.app.state.service
-    key = bearer.credentials if bearer is not None else header
-    name = await service.recognized(_decoded(key), request.client.host if request.client else "")
+    name = await service.recognized(_key(request.headers), request.client.host if request.client else "")
     visit: Visit = request.scope["visit"]
     visit.client = name
     wait = service.rates.take(name, service.clients[name].rate)
@@ -138,9 +136,11 @@ async def _caller(
     return Caller(service, name, visit)
 
 
-def _decoded(key: str | None) -> str | None:
-    """Return a header as the client wrote it; HTTP hands over bytes as if they were Latin."""
-    return key.encode("latin-1", "replace").decode("utf-8", "replace") if key else None
+def _key(headers: Headers) -> str:
+    """Return the key that came with a request; HTTP hands its bytes over as if they were Latin."""
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    key = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    return key.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 Calling = Annotated[Caller, Depends(_caller)]
@@ -149,6 +149,7 @@ Id = Annotated[replies.Number, Path(description="The number of a request.")]
 
 @_router.post(
     "/query",
+    openapi_extra=_NEEDS_KEY,
     summary="Ask in SQL",
     response_model=None,
     responses={
@@ -191,6 +192,7 @@ async def query(request: Request, asked: replies.Query, caller: Calling) -> Resp
 
 @_router.get(
     "/releases/{number}",
+    openapi_extra=_NEEDS_KEY,
     summary="Fetch an answer again",
     response_model=None,
     responses={
@@ -227,6 +229,7 @@ async def release(
 
 @_router.get(
     "/releases/{number}/explanation",
+    openapi_extra=_NEEDS_KEY,
     summary="Fetch why an answer was what it was",
     response_model=replies.Explanation,
     responses=problems(*_ALWAYS, 403, 404, 504),
@@ -251,6 +254,7 @@ async def _explained(caller: Caller, number: str) -> dict[str, Any]:
 
 @_router.get(
     "/tables",
+    openapi_extra=_NEEDS_KEY,
     summary="What can be asked for",
     response_model=replies.Tables,
     responses=problems(*_ALWAYS, 504),
@@ -262,6 +266,7 @@ async def tables(caller: Calling) -> JSONResponse:
 
 @_router.get(
     "/ledger",
+    openapi_extra=_NEEDS_KEY,
     summary="Who got what",
     response_model=replies.Entries,
     responses=problems(*_ALWAYS, 403, 504),
@@ -345,10 +350,24 @@ def _place(loc: tuple[Any, ...]) -> str:
 
 async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    status = 422 if error.status_code == 400 else error.status_code  # a body that cannot even be read
     words = {404: "there is nothing at this address", 405: "this method is not answered here"}
-    fault = Fault(words.get(error.status_code, "this is not a request"), where="request")
-    trouble = Trouble(error.status_code, "Invalid", fault)
-    return JSONResponse(trouble.content, error.status_code, error.headers)
+    trouble = Trouble(status, "Invalid", Fault(words.get(status, "this is not a request"), where="request"))
+    return JSONResponse(trouble.content, status, error.headers)
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the two ways to send a key."""
+    told = FastAPI.openapi(app)
+    told["components"]["securitySchemes"] = _KEYS
+    return told
+
+
+def _prepared(gateway: Gateway) -> None:
+    """Get ready, and let the collector of garbage leave alone what is there to stay."""
+    gateway.prepare()
+    gc.collect()
+    gc.freeze()
 
 
 def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | None = None) -> FastAPI:
@@ -365,7 +384,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        Thread(target=service.desk.gateway.prepare, name="shoal-prepare", daemon=True).start()
+        Thread(target=_prepared, args=[service.desk.gateway], name="shoal-prepare", daemon=True).start()
         yield
         service.workers.close()
         service.checkers.close()
@@ -379,6 +398,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
         redoc_url=None,
     )
     app.state.service = service
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     app.include_router(_router)
     for kind, handler in {Trouble: _told, RequestValidationError: _no_request, HTTPException: _http}.items():
         app.add_exception_handler(kind, handler)

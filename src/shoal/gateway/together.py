@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
+from threading import Event, Lock
 from typing import Generic, TypeVar
 
 _Job = TypeVar("_Job")
@@ -14,6 +14,8 @@ class _Ticket(Generic[_Job, _Done]):
     def __init__(self, job: _Job) -> None:
         self.job = job
         self.done: list[_Done | BaseException] = []
+        self.woken = Event()
+        """Set when it is done, or when it is its turn to do all that wait."""
 
 
 class Together(Generic[_Job, _Done]):
@@ -38,23 +40,28 @@ class Together(Generic[_Job, _Done]):
     def __init__(self, do: Callable[[Sequence[_Job]], Sequence[_Done | BaseException]]) -> None:
         self._do = do
         self._waiting: list[_Ticket[_Job, _Done]] = []
-        self._coming, self._turn = Lock(), Lock()
+        self._led = False
+        """Whether somebody is at it."""
+        self._lock = Lock()
 
     def do(self, job: _Job) -> _Done:
         """Do a job, or wait until somebody did it; return what came of it, or raise its error."""
         mine: _Ticket[_Job, _Done] = _Ticket(job)
-        with self._coming:
+        with self._lock:
             self._waiting.append(mine)
-        with self._turn:
-            if not mine.done:
-                self._do_all()
+            alone, self._led = not self._led, True
+        if not alone:
+            mine.woken.wait()
+        if not mine.done:
+            self._do_all()
         (found,) = mine.done
         if isinstance(found, BaseException):
             raise found
         return found
 
     def _do_all(self) -> None:
-        with self._coming:
+        """Do all jobs that wait, and wake the first that came meanwhile to do the next."""
+        with self._lock:
             batch, self._waiting = self._waiting, []
         found: Sequence[_Done | BaseException]
         try:
@@ -63,3 +70,8 @@ class Together(Generic[_Job, _Done]):
             found = [error] * len(batch)
         for ticket, one in zip(batch, found, strict=True):
             ticket.done.append(one)
+        with self._lock:
+            after = self._waiting[:1]
+            self._led = bool(after)
+        for ticket in (*after, *batch):
+            ticket.woken.set()
