@@ -106,12 +106,27 @@ def _links(
 ) -> frozenset[str]:
     """Return the columns as they are that would break a promise of anonymized answers, once the client has these too.
 
-    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. With a recoding
-    for each request nobody knows what later answers will show: there any link is one too many.
+    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. The promises are
+    those of every table of which the client has anonymized answers: a join's, where this is one of its parts.
     """
-    columns = holding.linking({*earlier.raw, *raw}, earlier.published | set(published))
-    safe = not columns or (holding.said.recoding == "one" and holding.keeps_beside(version, columns))
-    return frozenset() if safe else columns
+    known, shown = {*earlier.raw, *raw}, earlier.published | set(published)
+    released = {*earlier.released, *([holding.name] if raw else [])}
+    joined = any(table.is_join and table.name in released for table in holding.relatives)
+    found: set[str] = set()
+    for table in holding.relatives:
+        if table.name in earlier.anonymized or (table is holding and published):
+            now = version if table is holding else table.now()
+            columns = table.linking(known, shown, joined=joined)
+            found |= frozenset() if _kept(table, now, columns) else columns
+    return frozenset(found)
+
+
+def _kept(table: Holding, version: Version, columns: frozenset[str]) -> bool:
+    """Whether a table's promises hold beside these columns.
+
+    With a recoding for each request nobody knows what later answers will show: there any link is one too many.
+    """
+    return not columns or (table.said.recoding == "one" and table.keeps_beside(version, columns))
 
 
 def _told_links(columns: frozenset[str]) -> tuple[str, ...]:

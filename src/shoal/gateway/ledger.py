@@ -61,6 +61,8 @@ class Earlier:
     count: int = 0
     raw: dict[str, float] = field(default_factory=dict)
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
+    released: frozenset[str] = frozenset()
+    """The tables of which there was an answer as it is."""
     anonymized: tuple[str, ...] = ()
     """The tables of which there was an anonymized answer."""
     published: frozenset[str] = frozenset()
@@ -248,17 +250,19 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
 def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
     """Return what a client has after some more entries."""
     raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), list(before.groups)
-    published = set(before.published)
+    published, released = set(before.published), set(before.released)
     for table, version, said, packed in rows:
         entry = json.loads(said)
         if entry["action"] == "release":
             raw |= entry["weights"]
+            released.add(table)
         else:
             anonymized[table] = None
             published |= entry["weights"].keys()
         if packed is not None:
             groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-    return Earlier(before.count + len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
+    count = before.count + len(rows)
+    return Earlier(count, raw, frozenset(released), tuple(anonymized), frozenset(published), tuple(groups))
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:
