@@ -199,7 +199,7 @@ def test_the_ledger_is_told_to_auditors_and_owners(tmp_path: Path) -> None:
             assert {entry["owner"] for entry in own["entries"]} == {"north"} and len(own["entries"]) == 2
             assert [entry["number"] for entry in page] == [2]
             assert "Not_married" not in json.dumps(told_all)
-            with service.gateway.ledger._open() as db:
+            with service.gateway.ledger._store.reading() as db:
                 db.executescript("DROP TRIGGER unchanged; UPDATE entries SET client = 'eve' WHERE number = 2")
             broken = auditor.get("/ledger").json()
             assert broken["verified"] is None and "entry 2" in broken["broken"]

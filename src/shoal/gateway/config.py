@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from shoal import notation
 from shoal.catalog import Frozen
 from shoal.errors import PolicyError, nearest
+from shoal.gateway.stores import is_url
 from shoal.policy import Policy
 
 Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
@@ -173,7 +174,9 @@ class GatewayConfig(Frozen):
     owners: Annotated[dict[Name, Owner], Field(min_length=1)]
     clients: dict[Name, Client] = Field(default={})
     ledger: str
-    """The file of the ledger."""
+    """The ledger: a file, or the URL of a PostgreSQL database (``$NAME`` takes it from the environment)."""
+    ledger_key: str | None = None
+    """The file of the key of the ledger's hashes, made if it is not there; beside the ledger by default."""
     owner_column: Name = "owner"
     """What the column is called that names the owner of each record, where a client asks for it."""
     server: Server = Server()
@@ -206,8 +209,10 @@ class GatewayConfig(Frozen):
 def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a configuration absolute, seen from its folder."""
     found = dict(data)
-    if isinstance(found.get("ledger"), str):
+    if isinstance(found.get("ledger"), str) and not is_url(found["ledger"]):
         found["ledger"] = str(folder / found["ledger"])
+    if isinstance(found.get("ledger_key"), str):
+        found["ledger_key"] = str(folder / found["ledger_key"])
     releases = found.get("releases")
     if isinstance(releases, dict) and isinstance(releases.get("folder"), str):
         found["releases"] = {**releases, "folder": str(folder / releases["folder"])}

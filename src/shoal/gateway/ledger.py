@@ -1,4 +1,4 @@
-"""Ledger: who got what; append-only, hash-chained, in SQLite."""
+"""Ledger: who got what; append-only, hash-chained, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import hashlib
 import json
 import os
 import secrets
-import sqlite3
 import zlib
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import LedgerError, Refused
+from shoal.gateway.stores import Session, store_of
 from shoal.gateway.together import Together
 
 Ints = npt.NDArray[np.int32]
@@ -28,15 +27,6 @@ _START = "0" * 64
 _REMEMBERED = 10_000
 """Clients and families whose entries need not be read again."""
 _SAID = ("at", "request", "asked", "client", "owner", "family", "tabled", "version", "said", "digest", "groups")
-_TABLE = f"""
-CREATE TABLE IF NOT EXISTS entries (
-  number INTEGER PRIMARY KEY, {", ".join(f"{name} {'BLOB' if name == 'groups' else 'TEXT'}" for name in _SAID)},
-  previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE, UNIQUE (client, request, owner)
-);
-CREATE INDEX IF NOT EXISTS whose ON entries (client, family);
-CREATE TRIGGER IF NOT EXISTS unchanged BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER IF NOT EXISTS undeleted BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
 
 
 @dataclass(frozen=True)
@@ -84,9 +74,9 @@ class Ledger:
 
     Entries are added in one transaction, before the answer leaves: whoever is killed in the middle leaves either the
     whole entry or nothing, and a request that is sent again under its number is not entered twice. Hashes are keyed
-    with a secret in a file beside the ledger, so that nobody who can only write the ledger can mend the chain, and
-    nobody who reads it can try out guesses about an answer. A chain that lost its newest entries is still a chain: keep
-    :meth:`head` elsewhere and give it to :meth:`verify`.
+    with a secret in a file (``key``; beside the ledger by default), so that nobody who can only write the ledger can
+    mend the chain, and nobody who reads it can try out guesses about an answer. A chain that lost its newest entries
+    is still a chain: keep :meth:`head` elsewhere and give it to :meth:`verify`.
 
     Examples
     --------
@@ -99,37 +89,14 @@ class Ledger:
     ({'people.sex': 2.0}, 1)
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._key = _secret(self.path.with_name(self.path.name + ".key"))
-        self._idle: deque[sqlite3.Connection] = deque()
+    def __init__(self, place: str | Path, key: str | Path | None = None) -> None:
+        self._store = store_of(place, _SAID)
+        hidden = Path(key) if key is not None else self._store.key_file()
+        self.path = self._store.file or hidden
+        """The file of the ledger, or of its key where the ledger lies on a server."""
+        self._key = _secret(hidden)
         self._appended = Together(self._append_all)
         self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
-        with self._open() as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_TABLE)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection; they are kept, for the last one that closes would have to tidy up the whole file."""
-        try:
-            try:
-                db = self._idle.pop()
-            except IndexError:
-                db = self._connect()
-            try:
-                yield db
-            except BaseException:
-                db.close()
-                raise
-            self._idle.append(db)
-        except sqlite3.Error as error:
-            raise LedgerError("the ledger cannot be used", where=self.path.name, got=type(error).__name__) from None
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-        db.execute("PRAGMA synchronous=FULL")
-        return db
 
     def digest(self, records: bytes) -> str:
         """Return a keyed hash of the records of an answer."""
@@ -145,7 +112,7 @@ class Ledger:
     def earlier(self, client: str, family: str) -> Earlier:
         """Return what a client already has of a family of tables; only entries that are new are read."""
         last, before = self._had.get((client, family), (0, Earlier()))
-        with self._open() as db:
+        with self._store.reading() as db:
             rows = db.execute(
                 "SELECT number, tabled, version, said, groups FROM entries "
                 "WHERE client = ? AND family = ? AND number > ? ORDER BY number",
@@ -168,23 +135,16 @@ class Ledger:
 
     def _append_all(self, jobs: Sequence[tuple[Entry, int]]) -> list[bool | BaseException]:
         """Add entries in one transaction."""
-        with self._open() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                done = [self._refused_or_done(db, entry, seen) for entry, seen in jobs]
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-        return done
+        with self._store.writing() as db:
+            return [self._refused_or_done(db, entry, seen) for entry, seen in jobs]
 
-    def _refused_or_done(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool | BaseException:
+    def _refused_or_done(self, db: Session, entry: Entry, seen: int) -> bool | BaseException:
         try:
             return self._append(db, entry, seen)
         except Refused as refused:  # nothing of it was written; the others go on
             return refused
 
-    def _append(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool:
+    def _append(self, db: Session, entry: Entry, seen: int) -> bool:
         same = (entry.client, entry.request, entry.owner)
         known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
         for asked, digest in known.fetchall():
@@ -208,7 +168,7 @@ class Ledger:
 
     def digests(self, client: str, request: str) -> dict[str, str]:
         """Return the hash of each owner's answer to a request."""
-        with self._open() as db:
+        with self._store.reading() as db:
             found = db.execute(
                 "SELECT owner, digest FROM entries WHERE client = ? AND request = ?", (client, request)
             ).fetchall()
@@ -228,10 +188,12 @@ class Ledger:
         owner, request
             Only those of an owner, or to a request.
         """
-        chosen = f"SELECT number, {', '.join(_SAID)} FROM entries WHERE number > ?1 "
-        chosen += "AND (?2 IS NULL OR owner = ?2) AND (?3 IS NULL OR request = ?3) ORDER BY number LIMIT ?4"
-        with self._open() as db:
-            rows = db.execute(chosen, (after, owner, request, most)).fetchall()
+        wanted = {"number > ?": after, "owner = ?": owner, "request = ?": request}
+        tests = {test: value for test, value in wanted.items() if value is not None}
+        chosen = f"SELECT number, {', '.join(_SAID)} FROM entries WHERE {' AND '.join(tests)} ORDER BY number"
+        with self._store.reading() as db:
+            limit = () if most < 0 else (most,)
+            rows = db.execute(chosen + " LIMIT ?" * len(limit), (*tests.values(), *limit)).fetchall()
         names = ("number", *_SAID)
         return [
             {**{name: value for name, value in zip(names, row, strict=True) if name not in ("said", "groups")}}
@@ -241,7 +203,7 @@ class Ledger:
 
     def head(self) -> str:
         """Return the hash of the newest entry."""
-        with self._open() as db:
+        with self._store.reading() as db:
             found = db.execute("SELECT hash FROM entries ORDER BY number DESC LIMIT 1").fetchone()
         return str(found[0]) if found else _START
 
@@ -251,7 +213,7 @@ class Ledger:
         ``head`` is the hash of any entry that was once the newest.
         """
         previous, seen = _START, {_START}
-        with self._open() as db:
+        with self._store.reading() as db:
             rows = db.execute(f"SELECT number, {', '.join(_SAID)}, previous, hash FROM entries ORDER BY number")
             for expected, (number, *values, before, hashed) in enumerate(rows, start=1):
                 if number != expected or before != previous or hashed != self._chained(number, values, previous):
@@ -259,7 +221,7 @@ class Ledger:
                 previous = hashed
                 seen.add(hashed)
         if head not in seen:
-            raise LedgerError("an entry is gone that was once the newest", where=self.path.name)
+            raise LedgerError("an entry is gone that was once the newest", where=self._store.name)
         return len(seen) - 1
 
 

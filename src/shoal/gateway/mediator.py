@@ -87,7 +87,7 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig, *, sources: Mapping[str, DataSource] | None = None) -> None:
         self.config = config
-        self.ledger = Ledger(config.ledger)
+        self.ledger = Ledger(config.ledger, config.ledger_key)
         given = sources or {}
         held = [one for name, owner in config.owners.items() for one in holdings_of(name, owner, given.get(name))]
         self._pool = ThreadPoolExecutor(_OWNERS, thread_name_prefix="shoal-owner")
