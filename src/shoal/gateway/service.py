@@ -388,6 +388,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
         yield
         service.workers.close()
         service.checkers.close()
+        gc.unfreeze()  # else libraries would complain about what is left
 
     app = FastAPI(
         title="shoal gateway",
