@@ -163,11 +163,11 @@ def _unpinned(holding: Holding, earlier: Earlier) -> None:
 def _checked(holding: Holding, version: Version, made: Made, found: Evaluated, earlier: Earlier) -> Ints:
     """Refuse an answer that could be laid over earlier ones to single out fewer than k persons."""
     groups = made.groups(found.matched)
-    before = [(name, held) for table, name, held in earlier.groups if table == holding.name]
-    if any(name != version.name for name, _ in before):
+    before = {name: held for (table, name), held in earlier.groups.items() if table == holding.name}
+    if before.keys() - {version.name}:
         what = "the table changed since the client's earlier answers, and they cannot be compared with a new one"
         raise Refused(what, where=holding.name, hint="the owner may say recoding: one")
-    if apart([*(held for _, held in before), groups], max(holding.policy.k, 2)):
+    if apart([*before.values(), groups], max(holding.policy.k, 2)):
         what = "with what the client already has, this answer would single out a group of fewer than k"
         raise Refused(what, where=holding.name, hint="ask for the same columns as before, without other conditions")
     return groups
