@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.errors import Refused
+from shoal.errors import PolicyError, Refused
+from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from tests.gateway.conftest import Memory
 
@@ -82,3 +83,24 @@ def test_a_key_that_a_part_shows_is_not_found_in_the_join(opened: Opened) -> Non
     assert gateway.ask("ann", "SELECT who, bill FROM visits").decisions[0].action == "release"
     with pytest.raises(Refused, match="tell apart the persons"):
         gateway.ask("ann", f"SELECT ward, bill {STAYS}")
+
+
+def test_both_parts_of_a_join_cannot_give_the_key_away() -> None:
+    """Whoever has anonymized answers of both would join them by it, and no policy promises anything of that."""
+    parts = {"people": {**PEOPLE, "identifiers": [], "others": "keep"}, "visits": {**VISITS, "others": "keep"}}
+    owner = {"database": {"duckdb": "not opened"}, **joined(STAYING, **parts)}
+    GatewayConfig(owners={"north": owner}, ledger="x")
+    parts["visits"] = {**parts["visits"], "identifiers": []}
+    with pytest.raises(PolicyError, match="give the key away"):
+        GatewayConfig(owners={"north": {**owner, **joined(STAYING, **parts)}}, ledger="x")
+
+
+@pytest.mark.parametrize(
+    "database", [{"duckdb": "not opened"}, {"files": {"people": "a/people.csv", "again": "a/../a/people.csv"}}]
+)
+def test_the_same_data_are_not_recoded_twice(database: dict[str, Any]) -> None:
+    """Two recodings of the same persons can be laid over each other, whatever the tables are called."""
+    source = "people" if "duckdb" in database else "again"
+    tables = {"people": {"policy": PEOPLE}, "staff": {"policy": PEOPLE, "source": source}}
+    with pytest.raises(PolicyError, match="two tables of the same data"):
+        GatewayConfig(owners={"north": {"database": database, "tables": tables}}, ledger="x")

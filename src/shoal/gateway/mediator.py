@@ -193,14 +193,15 @@ class Gateway:
                 tables[name] = ()
         return Schema(tables, tuple(joins))
 
-    @staticmethod
-    def _columns(holders: list[Holding]) -> tuple[str, ...]:
+    def _columns(self, holders: list[Holding]) -> tuple[str, ...]:
         """Return the columns of a table, from the first owner that can be reached."""
         for holder in holders:
             try:
                 return tuple(holder.now().frame.columns)
-            except Exception:  # told when this owner is asked
+            except Unavailable:
                 continue
+            except Exception as error:  # a column that cannot be published, say
+                self.failed(error)
         raise Unavailable("no owner of this table can be reached", where=holders[0].name)
 
     def _ask_owners(
