@@ -104,3 +104,17 @@ def test_the_same_data_are_not_recoded_twice(database: dict[str, Any]) -> None:
     tables = {"people": {"policy": PEOPLE}, "staff": {"policy": PEOPLE, "source": source}}
     with pytest.raises(PolicyError, match="two tables of the same data"):
         GatewayConfig(owners={"north": {"database": database, "tables": tables}}, ledger="x")
+
+
+def test_an_answer_as_it_is_does_not_split_the_classes_of_an_earlier_version(opened: Opened) -> None:
+    """The release of now shows the ZIP code anyway; that of before, which the client has, does not."""
+    said = {"id": list(map(str, range(12))), "age": [30, 40] * 6, "salary": list(range(12))}
+    before, after = (pl.DataFrame({**said, "zip": zips}) for zips in ([f"z{n}" for n in range(12)], ["z"] * 12))
+    source = Memory(people=before)
+    policy = {**PEOPLE, "quasi_identifiers": {"zip": suppress(3), "age": suppress(4)}}
+    gateway = opened(source, policy)
+    assert set(gateway.ask("ann", "SELECT zip, age, salary FROM people").table["zip"]) == {"*"}
+    source.change(people=after)
+    assert gateway.ask("bob", "SELECT zip, salary FROM people").decisions[0].action == "release"
+    assert gateway.ask("ann", "SELECT zip, salary FROM people").decisions[0].action == "anonymize"
+    assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "release"  # nothing links that

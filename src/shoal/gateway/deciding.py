@@ -107,7 +107,8 @@ def _links(
     """Return the columns as they are that would break a promise of anonymized answers, once the client has these too.
 
     ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. The promises are
-    those of every table of which the client has anonymized answers: a join's, where this is one of its parts.
+    those of every table of which the client has anonymized answers: a join's, where this is one of its parts. What the
+    client has of an earlier version cannot be counted again: no more is linked to that.
     """
     known, shown = {*earlier.raw, *raw}, earlier.published | set(published)
     released = {*earlier.released, *([holding.name] if raw else [])}
@@ -117,7 +118,8 @@ def _links(
         if table.name in earlier.anonymized or (table is holding and published):
             now = version if table is holding else table.now()
             columns = table.linking(known, shown, joined=joined)
-            found |= frozenset() if _kept(table, now, columns) else columns
+            gone = earlier.anonymized.get(table.name, frozenset()) - {now.name} if raw else frozenset()
+            found |= columns if gone or not _kept(table, now, columns) else frozenset()
     return frozenset(found)
 
 

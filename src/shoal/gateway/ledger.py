@@ -63,8 +63,8 @@ class Earlier:
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
     released: frozenset[str] = frozenset()
     """The tables of which there was an answer as it is."""
-    anonymized: tuple[str, ...] = ()
-    """The tables of which there was an anonymized answer."""
+    anonymized: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The tables of which there was an anonymized answer → the versions."""
     published: frozenset[str] = frozenset()
     """``table.column`` of each column that an anonymized answer touched."""
     groups: dict[tuple[str, str], Ints] = field(default_factory=dict)
@@ -261,7 +261,7 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
 
 def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
     """Return what a client has after some more entries."""
-    raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), dict(before.groups)
+    raw, anonymized, groups = dict(before.raw), dict(before.anonymized), dict(before.groups)
     published, released = set(before.published), set(before.released)
     for table, version, said, packed in rows:
         entry = json.loads(said)
@@ -269,14 +269,14 @@ def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) 
             raw |= entry["weights"]
             released.add(table)
         else:
-            anonymized[table] = None
+            anonymized[table] = anonymized.get(table, frozenset()) | {version}
             published |= entry["weights"].keys()
         if packed is not None:
             new = np.frombuffer(zlib.decompress(packed), np.int32)
             known = groups.get((table, version))
             groups[table, version] = new if known is None else overlaid([known, new])
     count = before.count + len(rows)
-    return Earlier(count, raw, frozenset(released), tuple(anonymized), frozenset(published), groups)
+    return Earlier(count, raw, frozenset(released), anonymized, frozenset(published), groups)
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:
