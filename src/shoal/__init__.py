@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from shoal.reporting import report
     from shoal.tables import read
     from shoal.tables.suggest import suggest
+    from shoal.tables.tallied import Tallied
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ _WHERE = {
     "Release": "shoal.release",
     "ShoalError": "shoal.errors",
     "TableError": "shoal.errors",
+    "Tallied": "shoal.tables.tallied",
     "anonymize": "shoal.pipeline",
     "audit": "shoal.auditing",
     "read": "shoal.tables",
@@ -69,6 +71,7 @@ __all__ = [
     "Release",
     "ShoalError",
     "TableError",
+    "Tallied",
     "algorithms",
     "anonymize",
     "audit",

@@ -19,6 +19,7 @@ from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
 from shoal.recodings.local import Local
 from shoal.recodings.publication import Publication, publish
 from shoal.tables.encode import Encoded, encode
+from shoal.tables.tallied import Times
 from shoal.utility.base import Outcome
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
@@ -105,12 +106,12 @@ def _climbs(shown: Shown, column: Column) -> Floats:
     return np.where(shown.stars, 1.0, shown.levels / max(column.levels.height, 1))
 
 
-def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent) -> Decision:
-    """Encode a table, search, and make the recoding final."""
+def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, times: Times = None) -> Decision:
+    """Encode a table, search, and make the recoding final; ``times`` is how often each record occurs."""
     progress("counting", 0, 0)
     if not frame.height:
         raise Infeasible("the table has no records")
-    encoded = encode(frame, policy)
+    encoded = encode(frame, policy, times)
     problem = policy.algorithm.posed(encoded.problem(policy, progress))
     if not policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
         encoded = _without_hopeless(encoded, problem)
@@ -149,21 +150,21 @@ def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
     return encoded.barring(out) if records else encoded
 
 
-def blocking_boundaries(frame: pl.DataFrame, policy: Policy) -> dict[str, dict[str, int]]:
+def blocking_boundaries(frame: pl.DataFrame, policy: Policy, times: Times = None) -> dict[str, dict[str, int]]:
     """Return the boundaries that make the models unreachable: column → boundary → records that it holds back."""
     if not frame.height or not any(column.boundaries for column in policy.quasi_identifiers.values()):
         return {}
-    encoded = encode(frame, policy)
+    encoded = encode(frame, policy, times)
     if encoded.barred > policy.may_suppress(encoded.frequencies.records):
         return {}  # too many are suppressed before any boundary counts
     return held_back(policy.algorithm.posed(encoded.problem(policy)), as_they_are=policy.algorithm.needs_hierarchies)
 
 
-def ceilings(frame: pl.DataFrame, policy: Policy) -> list[Any]:
+def ceilings(frame: pl.DataFrame, policy: Policy, times: Times = None) -> list[Any]:
     """Return what all records together attain of each model: no recoding attains more."""
     if not frame.height:
         return [None for _ in policy.models]
-    encoded = encode(frame, policy)
+    encoded = encode(frame, policy, times)
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
     people = encoded.population
     whole = replace(whole, matches=None if people is None else lambda: np.array([people.size], np.int64))

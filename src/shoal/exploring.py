@@ -47,7 +47,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
     if misfits:
         raise Misfit(misfits)
-    encoded = encode(source.frame, policy)
+    encoded = encode(source.frame, policy, source.times)
     problem = encoded.problem(policy.replace(max_suppressed=1.0), progress)
     losses = [
         policy.loss,

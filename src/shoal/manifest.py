@@ -28,8 +28,8 @@ def manifest_of(source: Source, policy: Policy, recoding: Recoding | Groups) -> 
     return {
         "policy": policy.effective(),
         "policy_hash": policy.hash,
-        "data_fingerprint": fingerprint(source.frame, policy.hash),
-        "records": source.frame.height,
+        "data_fingerprint": fingerprint(source.frame, policy.hash, source.times),
+        "records": source.records,
         **_population(policy),
         "seed": "secret" if policy.has_secret_seed else policy.seed,
         **weighed,

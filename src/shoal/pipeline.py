@@ -30,7 +30,8 @@ from shoal.tables.treatments import treated
 
 def _loss_of(source: Source, policy: Policy) -> float:
     """Return what a policy would lose, or raise why it cannot be met."""
-    return decide(source.frame, policy.replace(algorithm=policy.algorithm.trial())).loss
+    trial = policy.replace(algorithm=policy.algorithm.trial())
+    return decide(source.frame, trial, times=source.times).loss
 
 
 def anonymize(
@@ -47,7 +48,8 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow or DuckDB table, or a path; it is not changed.
+        A pandas, polars, pyarrow or DuckDB table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is not
+        changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
     progress
@@ -87,13 +89,15 @@ def anonymize(
     if isinstance(policy.output, Anatomy):
         return _in_two(source, named, policy, progress)
     try:
-        decision = decide(source.frame, policy, progress).bounded(bound, progress)
+        decision = decide(source.frame, policy, progress, source.times).bounded(bound, progress)
     except Infeasible as error:
-        known, held = ceilings(source.frame, policy), blocking_boundaries(source.frame, policy)
+        told = source.frame, policy, source.times
+        known, held = ceilings(*told), blocking_boundaries(*told)
         raise explained(error, policy, lambda other: _loss_of(source, other), known, held) from None
-    applied = apply(named, policy, decision.encoded, decision.publication)
+    applied = apply(named, policy, decision.encoded, decision.publication, source.times)
     made = formed(applied, source.frame, policy)
-    published = source.restore(made.frame.clone())  # the caller's own: what they do to it does not reach the release
+    # the caller's own: what they do to it does not reach the release
+    published = source.restore(made.frame.clone(), applied.times)
     progress("auditing", 0, 0)
     checked = audit(
         published,
@@ -105,7 +109,7 @@ def anonymize(
         beside=next(iter(made.parts.values()), None),
         rows=applied.rows,
     ).claiming(decision.bound)
-    untrue = truth_faults(applied.pairs, source.frame, policy)
+    untrue = truth_faults(applied.pairs, source.frame, policy, source.times)
     faults = [*checked.failures(), *untrue, *disagreements(checked, decision.attained)]
     if faults:
         raise AuditFailed(faults)
@@ -124,6 +128,7 @@ def anonymize(
         decision.loss,
         made.parts,
         applied.rows,
+        applied.times,
     )
 
 

@@ -19,6 +19,7 @@ from shoal.policy import Policy
 from shoal.recodings.base import Recoding
 from shoal.tables.files import format_of, read_file
 from shoal.tables.source import Source
+from shoal.tables.tallied import Times, expanded
 from shoal.tables.write import ENDINGS, to_bytes, write_bytes
 from shoal.workshop import accompany, publish
 
@@ -53,6 +54,8 @@ class Release:
     """The second table of a release that has two, by name: ``statistics`` or ``sensitive``."""
     rows: pl.Series | None = field(default=None, repr=False)
     """The original record of each published one, for the owner's audits; never written."""
+    times: Times = field(default=None, repr=False)
+    """How often each published record occurs, where the table was given tallied."""
 
     @property
     def beside(self) -> Any:
@@ -105,7 +108,10 @@ class Release:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
     def _write_all(self, workshop: Path, kind: str, *, statistics: bool) -> list[str]:
-        tables = {"release": self.frame, **{f"release-{name}": part for name, part in self.parts.items()}}
+        tables = {
+            "release": expanded(self.frame, self.times),
+            **{f"release-{name}": part for name, part in self.parts.items()},
+        }
         paths = {name: workshop / f"{name}{ENDINGS[kind]}" for name in tables}
         for name, table in tables.items():
             write_bytes(paths[name], to_bytes(table, kind))
@@ -117,8 +123,8 @@ class Release:
         return audit(
             table,
             self.policy,
-            original=self.source.frame,
-            subjects=self.subjects,
+            original=self.source,
+            subjects=None if self.subjects is None else expanded(self.subjects.to_frame(), self.times).to_series(),
             asks=self.asks,
             weights=self.weights,
             statistics=statistics,
@@ -133,7 +139,8 @@ class Release:
         # as the file was written, nothing detected: the audit counts the cells that are in it
         how = {"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {}
         written = {name: read_file(path, types=False, **how) for name, path in paths.items()}
-        checked = self.audit_again(*written.values(), statistics=statistics).claiming(self.audit.claimed_bound)
+        told = statistics and self.times is None  # they need the original record by record
+        checked = self.audit_again(*written.values(), statistics=told).claiming(self.audit.claimed_bound)
         faults = checked.failures()
         for name, table in tables.items():
             faults += bytes_faults(paths[name].read_bytes(), kind, table, self.source.frame)

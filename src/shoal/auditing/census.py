@@ -15,6 +15,7 @@ from shoal.auditing.tallies import looked_at, tallies
 from shoal.errors import Fault
 from shoal.models.base import Census, Tally
 from shoal.policy import Policy, Sensitive
+from shoal.tables.tallied import Times, records_of, value_counts
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,15 +37,33 @@ class Counted:
     """Whether it is known which records are about one person, where that matters."""
 
 
+@dataclass(frozen=True)
+class Often:
+    """How often each record of both tables occurs, where they are tallied."""
+
+    published: Times = None
+    original: Times = None
+
+    @property
+    def is_tallied(self) -> bool:
+        """Whether one of the tables is."""
+        return self.published is not None or self.original is not None
+
+
 def count(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object, weights: object = None
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    subjects: object,
+    weights: object = None,
+    often: Often | None = None,
 ) -> tuple[Counted, list[Fault]]:
     """Count the classes of a published table, from its texts alone."""
-    columns = tuple(policy.quasi_identifiers)
-    people, persons, fault = _persons(frame, raw, policy, subjects)
-    classes, of_each, census = _census(frame, raw, policy, columns, people, persons)
+    columns, often = tuple(policy.quasi_identifiers), often or Often()
+    people, persons, fault = _persons(frame, raw, policy, subjects, often)
+    classes, of_each, census = _census(frame, raw, policy, columns, people, persons, often)
     scenarios = dict.fromkeys(names for model in policy.models for names in model.scenarios(columns))
-    known = {names: _census(frame, raw, policy, names, people, persons)[2] for names in scenarios}
+    known = {names: _census(frame, raw, policy, names, people, persons, often)[2] for names in scenarios}
     given, misfit = _owners(frame, weights, "weights")
     match, uncounted = matched(frame, raw, policy, classes, given)
     census = replace(
@@ -53,7 +72,7 @@ def count(
         known=known,
         persons=match.persons,
         population=match.population,
-        records=_everyone(frame if raw is None else raw, policy, people),
+        records=_everyone(*((frame, often.published) if raw is None else (raw, often.original)), policy, people),
         uncovered=match.uncovered,
     )
     stars = suppressed_classes(classes, policy)
@@ -64,21 +83,21 @@ def count(
 
 
 def _persons(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, subjects: object, often: Often
 ) -> tuple[pl.Series | None, pl.Expr, Fault | None]:
     """Return the person of each record, how persons are counted, and what stands in the way."""
     if policy.subject is None:
-        return None, pl.len(), None
+        return None, _RECORDS, None
     people, fault = _subjects(frame, subjects)
     if people is not None:
         return people, pl.col("subject").n_unique(), fault
     if raw is None or policy.subject not in raw.columns:
-        return None, pl.len(), fault
-    most = _most_records(raw, policy.subject)
+        return None, _RECORDS, fault
+    most = _most_records(raw, policy.subject, often.original)
     fault = None if most == 1 else _AT_LEAST
     if most > 1 and any("values" in model.needs for model in policy.models):
         fault = _NO_PERSONS
-    return None, (pl.len() + most - 1) // most, fault
+    return None, (_RECORDS + most - 1) // most, fault
 
 
 def _census(
@@ -88,6 +107,7 @@ def _census(
     columns: Sequence[str],
     people: pl.Series | None,
     persons: pl.Expr,
+    often: Often,
 ) -> tuple[pl.DataFrame, pl.Series, Census]:
     """Count the classes that some columns make, and what models look at in them; tell the class of each record."""
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
@@ -98,12 +118,13 @@ def _census(
             *([] if people is None else [people.alias("subject")]),
         ]
     ).with_row_index("row")
-    classes = table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"), pl.col("row"))
+    table = table.with_columns(pl.lit(1, pl.Int64).alias("times") if often.published is None else often.published)
+    classes = table.group_by(keys).agg(_RECORDS.alias("records"), persons.alias("size"), pl.col("row"))
     classes = classes.sort(keys, nulls_last=False)
     sensitive = [name for name in policy.sensitive if name in frame.columns]
     asked = dict.fromkeys([*looked_at(policy), *((name,) for name in sensitive)])
     of_each = _class_of_each(classes, frame.height)
-    counted = tallies(frame, raw, policy, of_each, people, asked)
+    counted = tallies(frame, raw, policy, of_each, people, asked, often.published, often.original)
     distinct = {name: _distinct(counted[name,], policy.sensitive[name]) for name in sensitive}
     return classes.drop("row"), of_each, Census(classes["size"].cast(pl.Int64).to_numpy(), distinct, counted)
 
@@ -111,8 +132,11 @@ def _census(
 def _class_of_each(classes: pl.DataFrame, records: int) -> pl.Series:
     """Return the class of each record, from the records of each class."""
     numbers = np.zeros(records, np.int64)
-    numbers[classes["row"].explode().to_numpy()] = np.repeat(np.arange(classes.height), classes["records"].to_numpy())
+    numbers[classes["row"].explode().to_numpy()] = np.repeat(np.arange(classes.height), classes["row"].list.len())
     return pl.Series("class", numbers)
+
+
+_RECORDS = pl.col("times").sum()
 
 
 _AT_LEAST = Fault(
@@ -160,15 +184,15 @@ def _owners(frame: pl.DataFrame, told: object, what: str) -> tuple[pl.Series | N
     return column, None
 
 
-def _everyone(whole: pl.DataFrame, policy: Policy, people: pl.Series | None) -> int:
+def _everyone(whole: pl.DataFrame, times: Times, policy: Policy, people: pl.Series | None) -> int:
     """Return how many persons (or records) the table has as a whole."""
     if policy.subject is None:
-        return whole.height
+        return records_of(whole, times)
     if policy.subject in whole.columns:
         return whole[policy.subject].n_unique()
-    return whole.height if people is None else people.n_unique()
+    return records_of(whole, times) if people is None else people.n_unique()
 
 
-def _most_records(raw: pl.DataFrame, subject: str) -> int:
-    highest = raw[subject].alias("subject").value_counts(name="records")["records"].max()
+def _most_records(raw: pl.DataFrame, subject: str, times: Times) -> int:
+    highest = value_counts(raw[subject], times, "records")["records"].max()
     return int(highest) if isinstance(highest, int) else 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.auditing.census import Often
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults
 from shoal.auditing.order import order_faults
 from shoal.auditing.reading import Reader
@@ -17,6 +18,7 @@ from shoal.auditing.treatments import treatment_faults
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.tables.files import format_of
+from shoal.tables.tallied import records_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ _ASKS = {
     "bytes": "Does the file hold no original value that the table does not show?",
 }
 _NO_ORIGINAL = "the original table was not given"
+_TALLIED = "the table was given tallied, without an order"
 _NO_FILE = "the table was not read from a file"
 
 
@@ -75,6 +78,7 @@ def later_checks(
     classes: pl.DataFrame,
     policy: Policy,
     readers: Mapping[str, Reader],
+    often: Often,
 ) -> list[Check]:
     """Return the checks that compare with the original, given as its records and its combinations.
 
@@ -85,12 +89,15 @@ def later_checks(
         return [Check(name, _ASKS[name], not_run=_NO_ORIGINAL) for name in names]
     raw, tuples = original
     made: dict[str, Callable[[], Iterable[Fault]]] = {
-        "records": lambda: _too_many(frame, raw),
+        "records": lambda: _too_many(records_of(frame, often.published), records_of(raw, often.original)),
         "order": lambda: order_faults(frame, raw, readers),
-        "values": lambda: invented_faults(frame, raw, policy),
+        "values": lambda: invented_faults(frame, raw, policy, often.published, often.original),
         "labels": lambda: supply_faults(classes, tuples, readers),
     }
-    checks = [_check(name, question()) for name, question in made.items()]
+    checks = [
+        Check(name, _ASKS[name], not_run=_TALLIED) if name == "order" and often.is_tallied else _check(name, question())
+        for name, question in made.items()
+    ]
     if not isinstance(table, (str, Path)):
         return [*checks, Check("bytes", _ASKS["bytes"], not_run=_NO_FILE)]
     path = Path(table)
@@ -106,7 +113,7 @@ def _check(name: str, faults: Iterable[Fault]) -> Check:
     return Check(name, _ASKS[name], tuple(faults))
 
 
-def _too_many(frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:
-    if frame.height <= raw.height:
+def _too_many(published: int, original: int) -> list[Fault]:
+    if published <= original:
         return []
-    return [Fault("the published table has more records than the original", got=f"{frame.height} of {raw.height}")]
+    return [Fault("the published table has more records than the original", got=f"{published} of {original}")]

@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import Fault, TableError
 from shoal.policy import Policy
 from shoal.tables.columns import plain
+from shoal.tables.tallied import Times, value_counts
 from shoal.tables.write import to_bytes
 
 _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
@@ -71,13 +72,16 @@ def _whole_numbers(column: pl.Series) -> pl.Series | None:
     )
 
 
-def invented_faults(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[Fault]:
+def invented_faults(
+    frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, times: Times = None, raw_times: Times = None
+) -> list[Fault]:
     """Return a fault for columns that hold a value more often than the original does: it was invented or moved."""
     faults = []
     for name in frame.columns:
         if name in policy.quasi_identifiers or name not in raw.columns:
             continue
-        before, after = (comparable(column).value_counts(name="count") for column in (raw[name], frame[name]))
+        before = value_counts(comparable(raw[name]), raw_times, "count")
+        after = value_counts(comparable(frame[name]), times, "count")
         both = after.join(before, on="values", how="left", nulls_equal=True, suffix=" before")
         more = both.filter(pl.col("count") > pl.col("count before").fill_null(0)).height
         if more:

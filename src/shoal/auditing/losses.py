@@ -14,6 +14,7 @@ from shoal.auditing.reading import Meanings, Reader, meanings_of
 from shoal.catalog import find, names
 from shoal.errors import Fault
 from shoal.policy import Policy
+from shoal.tables.tallied import Times
 from shoal.utility.base import Measured, Metric, Outcome
 from shoal.utility.kl_divergence import divergence
 
@@ -23,7 +24,12 @@ def _diverged(meaning: Meanings, suppressed: int) -> float:
 
 
 def losses(
-    frame: pl.DataFrame, counted: Counted, policy: Policy, left_out: int, readers: Mapping[str, Reader]
+    frame: pl.DataFrame,
+    counted: Counted,
+    policy: Policy,
+    left_out: int,
+    readers: Mapping[str, Reader],
+    times: Times = None,
 ) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
     """Return the losses by name, what became of each column, and what is wrong with its texts."""
     keys = list(policy.quasi_identifiers)
@@ -56,7 +62,7 @@ def losses(
         values=np.array([sizes @ meaning.values for meaning in meanings]),
         diverged=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
         texts=np.array([shown[name] for name in keys], np.float64),
-        minorities=minorities(frame, counted, policy),
+        minorities=minorities(frame, counted, policy, times),
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):

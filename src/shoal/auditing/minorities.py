@@ -7,11 +7,12 @@ import polars as pl
 
 from shoal.auditing.census import Counted, texts_of
 from shoal.auditing.reading import numbered
-from shoal.auditing.tallies import records_of
+from shoal.auditing.tallies import pairs_of
 from shoal.policy import Policy
+from shoal.tables.tallied import Times
 
 
-def minorities(frame: pl.DataFrame, counted: Counted, policy: Policy) -> dict[str, int]:
+def minorities(frame: pl.DataFrame, counted: Counted, policy: Policy, times: Times = None) -> dict[str, int]:
     """Return for each published sensitive column the kept records in the minority of their class."""
     kept = ~counted.is_starred.to_numpy()
     records = counted.classes["records"].cast(pl.Int64).to_numpy()
@@ -19,7 +20,7 @@ def minorities(frame: pl.DataFrame, counted: Counted, policy: Policy) -> dict[st
     for name in policy.sensitive:
         if name in frame.columns:
             values = pl.Series(numbered(texts_of(frame[name]))[1])
-            held, most = records_of(values, counted.of_each), np.zeros(len(records), np.int64)
+            held, most = pairs_of(values, counted.of_each, times), np.zeros(len(records), np.int64)
             np.maximum.at(most, held["class"].to_numpy(), held["count"].to_numpy())
             found[name] = int((records - most)[kept].sum())
     return found

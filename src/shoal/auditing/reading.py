@@ -17,6 +17,7 @@ from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.tables.columns import column_domain, plain
+from shoal.tables.tallied import Times
 from shoal.utility.statistics.covers import Covers
 
 Bools = npt.NDArray[np.bool_]
@@ -102,12 +103,12 @@ def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
 class Reader:
     """Reads the published texts of one column."""
 
-    def __init__(self, raw: pl.DataFrame, name: str, policy: Policy) -> None:
+    def __init__(self, raw: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> None:
         spec = policy.quasi_identifiers[name]
         self.name = name
         self.foreign = not policy.models
         """Whether the table is anybody's, so that other signs than ``*`` may stand for nothing."""
-        self.domain = column_domain(raw, name, policy)
+        self.domain = column_domain(raw, name, policy, times)
         self.blank = plain(raw[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank

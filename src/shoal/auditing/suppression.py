@@ -10,6 +10,7 @@ import polars as pl
 from shoal.auditing.notations import SIGNS
 from shoal.domains import STAR
 from shoal.policy import Policy
+from shoal.tables.tallied import Times
 
 EMPTY, MIXED = "empty", "mixed"
 
@@ -47,7 +48,12 @@ def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> di
 
 
 def missing_values(
-    classes: pl.DataFrame, frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
+    classes: pl.DataFrame,
+    frame: pl.DataFrame,
+    raw: pl.DataFrame | None,
+    policy: Policy,
+    times: Times = None,
+    raw_times: Times = None,
 ) -> dict[str, dict[str, Any]]:
     """Return for each column with a role what a missing value is, and how many cells show nothing, before and after."""
     told: dict[str, dict[str, Any]] = {}
@@ -57,15 +63,18 @@ def missing_values(
         told[name] = {"role": "quasi-identifier", "missing": column.missing, "empty": empty, "starred": starred}
     for name, sensitive in policy.sensitive.items():
         if name in frame.columns:
-            told[name] = {"role": "sensitive", "missing": sensitive.missing, "empty": _empty(frame[name])}
+            told[name] = {"role": "sensitive", "missing": sensitive.missing, "empty": _empty(frame[name], times)}
     for name, said in told.items():
         if raw is not None and name in raw.columns:
-            said["empty_before"] = _empty(raw[name])
+            said["empty_before"] = _empty(raw[name], raw_times)
     return told
 
 
-def _empty(column: pl.Series) -> int:
+def _empty(column: pl.Series, times: Times) -> int:
     column = column.alias("values")
-    blank = (column == "").sum() if column.dtype == pl.String else 0
-    strange = column.is_nan().sum() if column.dtype.is_float() else 0
-    return column.null_count() + int(blank or 0) + int(strange or 0)
+    empty = column.is_null()
+    if column.dtype == pl.String:
+        empty |= (column == "").fill_null(False)
+    if column.dtype.is_float():
+        empty |= column.is_nan().fill_null(False)
+    return int(empty.sum()) if times is None else int(times.filter(empty).sum())

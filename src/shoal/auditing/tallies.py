@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.domains import STAR, Domain
@@ -14,7 +15,9 @@ from shoal.hierarchies.ordering import Ordering
 from shoal.models.base import Tally
 from shoal.policy import Policy, Sensitive
 from shoal.tables.columns import domain_of, kind_of, plain
+from shoal.tables.tallied import Times, as_weights, records_of, value_counts
 
+Ints = npt.NDArray[np.int64]
 _BLANK = "\0missing"
 """Stands for a missing value that is a value of its own; no published text holds the sign."""
 
@@ -31,25 +34,32 @@ def tallies(
     classes: pl.Series,
     people: pl.Series | None,
     asked: Iterable[tuple[str, ...]],
+    times: Times = None,
+    raw_times: Times = None,
 ) -> dict[tuple[str, ...], Tally]:
     """Count the values of some columns, those that are asked for together taken as one.
 
-    ``classes`` is the class of each published record, ``people`` its person where persons are counted.
+    ``classes`` is the class of each published record, ``people`` its person where persons are counted; ``times`` and
+    ``raw_times`` are how often each published and each original record occurs.
     """
     asked = [columns for columns in asked if columns]
-    known = {name: Values.of(frame, raw, name, policy.sensitive[name]) for columns in asked for name in columns}
+    whole_times = times if raw is None else raw_times
+    known = {
+        name: Values.of(frame, raw, name, policy.sensitive[name], whole_times) for columns in asked for name in columns
+    }
     whole, everyone = (frame, people) if raw is None else (raw, raw[policy.subject] if policy.subject else None)
     found = {}
     count = int(classes.max()) + 1 if len(classes) else 0  # type: ignore[arg-type]
     for columns in asked:
         parts = [known[name] for name in columns]
         numbers = _numbers(frame, columns, parts)
-        published = _persons(numbers, people, classes)
+        published = _persons(numbers, people, classes, times)
         lost = _lost(whole, columns, parts)
         rest = None if everyone is None else everyone.filter(~lost)
+        often = None if whole_times is None else whole_times.filter(~lost)
         table = (numbers if raw is None else _numbers(whole, columns, parts)).filter(~lost)
-        found[columns] = _tally(published, _persons(table, rest, None), count, parts)
-        persons = len(table) if rest is None else rest.n_unique()
+        found[columns] = _tally(published, _persons(table, rest, None, often), count, parts)
+        persons = records_of(table.to_frame(), often) if rest is None else rest.n_unique()
         found[columns] = replace(found[columns], table_persons=persons, lost=bool(lost.any()))
     return found
 
@@ -91,29 +101,37 @@ def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values
     return pl.select(pl.when(wild).then(-1).otherwise(result).alias("value")).to_series()
 
 
-def _persons(values: pl.Series, people: pl.Series | None, classes: pl.Series | None) -> pl.DataFrame:
+def _persons(values: pl.Series, people: pl.Series | None, classes: pl.Series | None, times: Times) -> pl.DataFrame:
     """Count the persons (or records) of each class and value."""
     if people is None:
-        return records_of(values, classes)
+        return pairs_of(values, classes, times)
     table = pl.DataFrame([values, *([] if classes is None else [classes.alias("class")])])
     keys = ["value"] if classes is None else ["class", "value"]
     counted = table.with_columns(people.alias("subject")).group_by(keys).agg(pl.col("subject").n_unique())
     return counted.rename({"subject": "count"}).cast({"count": pl.Int64}).sort(keys)
 
 
-def records_of(values: pl.Series, classes: pl.Series | None) -> pl.DataFrame:
+def pairs_of(values: pl.Series, classes: pl.Series | None, times: Times = None) -> pl.DataFrame:
     """Count the records of each class and value: in a table of all pairs where that is small, by sorting elsewhere."""
     width = int(values.max() or 0) + 2  # type: ignore[arg-type]
     groups = np.zeros(len(values), np.int64) if classes is None else classes.to_numpy()
     pairs = groups * width + values.to_numpy() + 1  # the value -1 may be any
     if width * (int(groups.max(initial=0)) + 1) <= 4 * len(values) + 1_000:
-        counts = np.bincount(pairs)
+        counts = np.bincount(pairs, as_weights(times))
         used = np.flatnonzero(counts)
         counts = counts[used]
     else:
-        used, counts = np.unique(pairs, return_counts=True)
+        used, counts = _sorted_counts(pairs, times)
     held = {"value": used % width - 1, "count": counts.astype(np.int64)}
     return pl.DataFrame(held if classes is None else {"class": used // width, **held})
+
+
+def _sorted_counts(pairs: Ints, times: Times) -> tuple[Ints, Ints]:
+    if times is None:
+        used, counts = np.unique(pairs, return_counts=True)
+        return used, counts
+    used, places = np.unique(pairs, return_inverse=True)
+    return used, np.bincount(places, times.to_numpy()).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -127,8 +145,13 @@ class Values:
     missing: str
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, raw: pl.DataFrame | None, name: str, role: Sensitive) -> Values:
-        """Find the values of a column in the published table, and in the original where that is given."""
+    def of(
+        cls, frame: pl.DataFrame, raw: pl.DataFrame | None, name: str, role: Sensitive, times: Times = None
+    ) -> Values:
+        """Find the values of a column in the published table, and in the original where that is given.
+
+        ``times`` is how often each record of the original occurs, of the published table where there is none.
+        """
         source = plain(frame[name] if raw is None else raw[name])
         values = source.unique()
         domain = domain_of(_typed(values) if raw is None else values)
@@ -138,7 +161,7 @@ class Values:
         order = _order(domain, role)
         texts = (*(order or domain.texts), *unknown, *([_BLANK] if blank else []))
         ranked = order is not None and not unknown and not blank
-        paths = None if role.hierarchy is None else _paths(source, domain, role, texts)
+        paths = None if role.hierarchy is None else _paths(source, domain, role, texts, times)
         return cls(texts, ranked, paths, role.missing)
 
     def numbers(self, column: pl.Series) -> pl.Series:
@@ -154,9 +177,11 @@ def _order(domain: Domain, role: Sensitive) -> tuple[str, ...] | None:
     return domain.texts if domain.ordered else None
 
 
-def _paths(source: pl.Series, domain: Domain, role: Sensitive, texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _paths(
+    source: pl.Series, domain: Domain, role: Sensitive, texts: Sequence[str], times: Times
+) -> tuple[tuple[str, ...], ...]:
     """Return the labels of each value, from itself up to below the top; what has none stands alone on every level."""
-    counts = dict(source.cast(pl.String).alias("values").drop_nulls().value_counts(name="count").iter_rows())
+    counts = dict(value_counts(source.cast(pl.String), times, "count").iter_rows())
     records = np.array([counts[text] for text in domain.texts], np.int64)
     assert role.hierarchy is not None
     try:

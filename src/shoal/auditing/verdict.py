@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
-from shoal.auditing.census import count
+from shoal.auditing.census import Often, count
 from shoal.auditing.checks import Check, first_checks, later_checks
 from shoal.auditing.criteria import criteria
 from shoal.auditing.evidence import Tables, at_hand, gathered
@@ -34,6 +34,8 @@ from shoal.risk.base import Evidence, Progress, silent
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.columns import plain
+from shoal.tables.source import Source
+from shoal.tables.tallied import Times
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured
 
@@ -281,8 +283,11 @@ def audit(
     policy, asked = promised(policy), Fidelity() if statistics is True else statistics or None
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
-    frame = _as_published(table)
-    raw = None if original is None else _original(original, policy)
+    published, given = _as_published(table), None if original is None else _original(original, policy)
+    frame, raw = published.frame, None if given is None else given.frame
+    often = Often(published.times, None if given is None else given.times)
+    if often.is_tallied and (asked is not None or attacks or external is not None or earlier):
+        raise Misfit("statistics and attacks need the records one by one", got="a tallied table", hint="expand it")
     second, whole = Beside.of(beside, table, policy), frame
     if isinstance(policy.output, Anatomy):
         from shoal.auditing.anatomy import audit_anatomy
@@ -292,32 +297,33 @@ def audit(
     checks = [*added, *first_checks(frame, raw, policy)]
     faults = [fault for check in checks for fault in check.faults]
     if any(fault.kind == "unreadable" for fault in faults):
-        return _unreadable(frame, raw, policy, faults)
-    counted, uncounted = count(frame, raw, policy, subjects, weights)
+        return _unreadable(published.records if given is None else given.records, published.records, policy, faults)
+    counted, uncounted = count(frame, raw, policy, subjects, weights, often)
     faults += uncounted
     told, unknown = asks_told(frame, raw, policy, counted, asks)
     faults += unknown
     census = replace(counted.census, asks=told)
-    readers = {} if raw is None else {name: Reader(raw, name, policy) for name in policy.quasi_identifiers}
-    given = None if raw is None else (raw, _combinations(raw, policy))
-    later = later_checks(table, whole, frame, given, counted.classes, policy, readers)
+    names = policy.quasi_identifiers
+    readers = {} if raw is None else {name: Reader(raw, name, policy, often.original) for name in names}
+    before = None if raw is None else (raw, _combinations(raw, policy, often.original))
+    later = later_checks(table, whole, frame, before, counted.classes, policy, readers, often)
     faults += [fault for check in later for fault in check.faults]
     models = tuple(_recounted(model, census) for model in policy.models)
-    records = frame.height if raw is None else raw.height
-    left_out = max(records - frame.height, 0)
+    records = published.records if given is None else given.records
+    left_out = max(records - published.records, 0)
     faults += _suppression_faults(policy, records, counted.starred, left_out)
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
-        utility, columns, unread = losses(frame, counted, policy, left_out, readers)
+        utility, columns, unread = losses(frame, counted, policy, left_out, readers, often.published)
         faults += unread
     known = at_hand(counted, policy)
-    tables = Tables.of(raw, external, [_as_published(one) for one in earlier], policy, subjects)
+    tables = Tables.of(raw, external, [_as_published(one).frame for one in earlier], policy, subjects)
     risks = chosen(attacks, given=tables.given)
     return Audit(
         policy,
         records,
-        frame.height,
+        published.records,
         counted.starred,
         left_out,
         len(counted.census.sizes),
@@ -325,21 +331,21 @@ def audit(
         models,
         utility,
         risk_of(known),
-        {} if given is None else risk_of(Evidence(given[1]["size"].cast(pl.Int64).to_numpy(), known.least)),
+        {} if before is None else risk_of(Evidence(before[1]["size"].cast(pl.Int64).to_numpy(), known.least)),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
         measured(counted, policy),
         (*checks, *later),
-        missing_values(counted.classes, frame, raw, policy),
+        missing_values(counted.classes, frame, raw, policy, often.published, often.original),
         written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
         attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
     )
 
 
-def _original(table: object, policy: Policy) -> pl.DataFrame:
+def _original(table: object, policy: Policy) -> Source:
     """Return the original table, treated as the policy says; one that losses cannot be measured against is refused."""
-    raw = treated(open_table(table), policy).frame
+    raw = treated(open_table(table), policy)
     roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
     misfits = [fault for fault in check(raw, policy) if fault.kind == "fault" and fault.where.startswith(roles)]
     if misfits:
@@ -347,9 +353,9 @@ def _original(table: object, policy: Policy) -> pl.DataFrame:
     return raw
 
 
-def _as_published(table: object) -> pl.DataFrame:
+def _as_published(table: object) -> Source:
     """Return a published table; a file is audited as it is written: its texts, not what they might be read as."""
-    return open_table(table, types=False).frame if isinstance(table, (str, Path)) else open_table(table).frame
+    return open_table(table, types=False) if isinstance(table, (str, Path)) else open_table(table)
 
 
 def _recounted(model: PrivacyModel, census: Census) -> ModelAudit:
@@ -370,19 +376,21 @@ def _suppression_faults(policy: Policy, records: int, starred: int, left_out: in
     return []
 
 
-def _unreadable(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, faults: list[Fault]) -> Audit:
+def _unreadable(records: int, published: int, policy: Policy, faults: list[Fault]) -> Audit:
     """An audit of a table whose quasi-identifiers are not all there: nothing holds."""
-    records = frame.height if raw is None else raw.height
     models = tuple(ModelAudit(model, None, counted=False) for model in policy.models)
     empty = np.zeros(0, np.int64)
-    return Audit(policy, records, frame.height, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
+    return Audit(policy, records, published, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
 
 
-def _combinations(raw: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def _combinations(raw: pl.DataFrame, policy: Policy, times: Times) -> pl.DataFrame:
     """Return the combinations of the original, each with its records and their persons."""
     columns = [plain(raw[name]).alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
-    table, persons = pl.DataFrame(columns), pl.len()
+    table, records = pl.DataFrame(columns), pl.len()
+    if times is not None:
+        table, records = table.with_columns(times), pl.col("times").sum()
+    persons = records
     if policy.subject is not None:
         table, persons = table.with_columns(raw[policy.subject].alias("subject")), pl.col("subject").n_unique()
     keys = [column.name for column in columns]
-    return table.group_by(keys).agg(pl.len().alias("records"), persons.alias("size"))
+    return table.group_by(keys).agg(records.alias("records"), persons.alias("size"))

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.policy import Policy
-from shoal.recodings.publication import Publication
+from shoal.recodings.publication import Publication, pieces_of
 from shoal.tables.columns import codes_of, domain_of, plain
 from shoal.tables.encode import Encoded
+from shoal.tables.tallied import Times
 
 Ints = npt.NDArray[np.int64]
 
@@ -47,10 +48,14 @@ class Applied:
     """The original record of each published one."""
     classes: pl.Series
     """The class of each published record, from 1, in the order of what classes show."""
+    times: Times = None
+    """How often each published record occurs, where the table was given tallied."""
 
 
-def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication) -> Applied:
-    """Return the published table.
+def apply(
+    frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication, times: Times = None
+) -> Applied:
+    """Return the published table; of a tallied one how often each published record occurs.
 
     Every quasi-identifier is written anew from the labels, no cell of it is copied; records are sorted by what
     is published, so that nothing of the original order is left.
@@ -60,14 +65,14 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     others = {name: f"o{place}" for place, name in enumerate(names) if name not in policy.quasi_identifiers}
     columns = [plain(frame[name]).alias(key) for name, key in others.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
-    members = _class_of_record(kept, encoded, publication)
-    inside = np.flatnonzero(members >= 0)
+    parts = _parts(kept, encoded, publication, times)
+    parts = parts.inside(parts.members >= 0)
     rank = _rank_of_class(publication)
-    table = kept[inside].with_columns(pl.Series("class", rank[members[inside]]))
+    table = kept[parts.rows].with_columns(pl.Series("class", rank[parts.members]), pl.Series("times", parts.times))
     if policy.subject is not None:
-        table = table.with_columns(plain(frame[policy.subject])[inside].alias("subject"))
+        table = table.with_columns(plain(frame[policy.subject])[parts.rows].alias("subject"))
     asked = {name: f"a{place}" for place, name in enumerate(policy.asks)}
-    table = table.with_columns(plain(frame[name])[inside].alias(key) for name, key in asked.items())
+    table = table.with_columns(plain(frame[name])[parts.rows].alias(key) for name, key in asked.items())
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
@@ -82,7 +87,8 @@ def apply(frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Pu
     asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
     weights = plain(frame[policy.survey_weight]).gather(rows) if policy.survey_weight is not None else None
     people = None if policy.subject is None else table["subject"]
-    return Applied(published, people, asks, weights, pairs, rows, table["class"] + 1)
+    shared = None if times is None else table["times"]
+    return Applied(published, people, asks, weights, pairs, rows, table["class"] + 1, shared)
 
 
 def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:
@@ -102,16 +108,35 @@ def _alone(column: pl.Series) -> pl.Series:
     return pl.Series([*domain.texts, None], dtype=pl.String).gather(pl.Series(codes_of(column, domain)))
 
 
-def _class_of_record(kept: pl.DataFrame, encoded: Encoded, publication: Publication) -> Ints:
+@dataclass(frozen=True)
+class _Parts:
+    """Records, each whole or in parts that go to several classes."""
+
+    rows: Ints
+    members: Ints
+    """The class of each part, -1 for none."""
+    times: Ints
+    """How often each part occurs."""
+
+    def inside(self, which: npt.NDArray[np.bool_]) -> _Parts:
+        return _Parts(self.rows[which], self.members[which], self.times[which])
+
+
+def _parts(kept: pl.DataFrame, encoded: Encoded, publication: Publication, times: Times) -> _Parts:
+    rows, often = np.arange(kept.height), np.ones(kept.height, np.int64) if times is None else times.to_numpy()
     classes = publication.classes
     if classes.cells is None:
-        return classes.members[encoded.cell_of_record]
+        return _Parts(rows, classes.members[encoded.cell_of_record], often)
     # cells are split: share out their records in the order of what else is published of them
     keys = ["cell", *(name for name in kept.columns if name != "row")]
     ordered = kept.with_columns(pl.Series("cell", encoded.cell_of_record)).sort(keys, nulls_last=False)
-    members = np.empty(kept.height, np.int64)
-    members[ordered["row"].to_numpy()] = np.repeat(classes.members, classes.weights)
-    return members
+    rows = ordered["row"].to_numpy()
+    _, members, weights = pieces_of(publication)
+    if times is None:
+        return _Parts(rows, np.repeat(members, weights), often)
+    mine, theirs = np.cumsum(often[rows]), np.cumsum(weights)  # where each record, and each piece of a cell, ends
+    ends = np.union1d(mine, theirs[weights > 0])
+    return _Parts(rows[np.searchsorted(mine, ends)], members[np.searchsorted(theirs, ends)], np.diff(ends, prepend=0))
 
 
 def _rank_of_class(publication: Publication) -> Ints:

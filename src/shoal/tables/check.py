@@ -22,7 +22,8 @@ from shoal.tables.outputs import output_faults
 from shoal.tables.population import population_faults, unreadable
 from shoal.tables.pseudonyms import pseudonym_faults
 from shoal.tables.safe_harbor import safe_harbor_faults
-from shoal.tables.source import open_table
+from shoal.tables.source import Source, open_table
+from shoal.tables.tallied import Times, records_of, untallied
 from shoal.tables.treatments import faults as treatment_faults
 from shoal.tables.treatments import treated
 from shoal.weighing import weigh
@@ -40,7 +41,8 @@ def check(table: object, policy: Policy) -> list[Fault]:
     models[0].k: more than there are records; got 5 of 2. Hint: ask for at most 2.
     """
     source = open_table(table)
-    return [*_treatments(source.frame, policy), *_faults(treated(source, policy).frame, policy)]
+    tally = [] if source.times is None else untallied(policy)
+    return [*tally, *_treatments(source.frame, policy), *_faults(treated(source, policy), policy)]
 
 
 def _treatments(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
@@ -52,25 +54,26 @@ def _treatments(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         yield from safe_harbor_faults(frame, policy)
 
 
-def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _faults(source: Source, policy: Policy) -> Iterator[Fault]:
+    frame, times = source.frame, source.times
     yield from _columns(frame, policy)
-    yield from _undeclared(frame, policy)
+    yield from _undeclared(frame, policy, times)
     yield from _threshold(policy)
     yield from output_faults(frame, policy)
     yield from pseudonym_faults(frame, policy)
-    yield from _counts(frame, policy)
+    yield from _counts(frame, policy, times)
     unread = list(unreadable(policy))
     if unread:
         yield from unread
         policy = policy.replace(population=None, models=[KAnonymity(k=2)])  # look at the rest
     yield from population_faults(frame, policy)
-    yield from _across(frame, policy)
+    yield from _across(source.records, policy)
     for name, spec in policy.quasi_identifiers.items():
         if name in frame.columns:
-            yield from _quasi_identifier(frame, name, spec, policy)
+            yield from _quasi_identifier(frame, name, spec, policy, times)
     for name, role in policy.sensitive.items():
         if name in frame.columns:
-            yield from _sensitive(frame[name], role)
+            yield from _sensitive(frame[name], role, times)
     yield from _secret(policy)
     for number, model in enumerate(policy.models):
         if all(name in frame.columns for name in model.sensitive_columns):
@@ -80,7 +83,7 @@ def _faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield from _model(frame, model, policy, f"models[{number}]")
 
 
-def _sensitive(values: pl.Series, role: Sensitive) -> Iterator[Fault]:
+def _sensitive(values: pl.Series, role: Sensitive, times: Times) -> Iterator[Fault]:
     where = f"sensitive.{values.name}"
     try:
         column = plain(values)
@@ -89,7 +92,7 @@ def _sensitive(values: pl.Series, role: Sensitive) -> Iterator[Fault]:
         return
     if role.missing == "error" and column.null_count():
         yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
-    for fault in _near_unique(column, where):
+    for fault in _near_unique(column, where, times):
         yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
     if role.hierarchy is not None and column.null_count() < len(column):
         yield from _hierarchy(domain_of(column), values.name, role.hierarchy, (), where)
@@ -117,7 +120,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
                 yield Fault("no such column in the table", f"{role}.{name}", hint=nearest(name, frame.columns))
 
 
-def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _undeclared(frame: pl.DataFrame, policy: Policy, times: Times) -> Iterator[Fault]:
     declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
     rest = [name for name in frame.columns if name not in declared]
     if rest and policy.others is None:
@@ -128,7 +131,7 @@ def _undeclared(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             "declare each, or say others: keep or others: drop",
         )
     for name in rest if policy.others == "keep" else []:
-        yield from _kept(frame[name])
+        yield from _kept(frame[name], times)
 
 
 def _threshold(policy: Policy) -> Iterator[Fault]:
@@ -146,7 +149,7 @@ def _threshold(policy: Policy) -> Iterator[Fault]:
         )
 
 
-def _kept(column: pl.Series) -> Iterator[Fault]:
+def _kept(column: pl.Series, times: Times) -> Iterator[Fault]:
     """Near-unique columns that are kept as they are single people out whatever else is generalized."""
     where = f"others.{column.name}"
     try:
@@ -154,22 +157,23 @@ def _kept(column: pl.Series) -> Iterator[Fault]:
     except TableError as error:
         yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
         return
-    yield from _near_unique(column, where)
+    yield from _near_unique(column, where, times)
 
 
-def _near_unique(column: pl.Series, where: str) -> Iterator[Fault]:
+def _near_unique(column: pl.Series, where: str, times: Times) -> Iterator[Fault]:
     present = column.alias("values").drop_nulls()
-    if len(present) >= 20 and present.n_unique() > 0.9 * len(present):
+    records = len(present) if times is None else int(times.filter(column.is_not_null()).sum())
+    if records >= 20 and present.n_unique() > 0.9 * records:
         yield Fault(
             "is nearly unique and would be published as it is",
             where,
-            f"{present.n_unique()} values in {len(present)} records",
+            f"{present.n_unique()} values in {records} records",
             "make it an identifier, or a quasi-identifier",
         )
 
 
-def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
-    persons, unit = frame.height, "records"
+def _counts(frame: pl.DataFrame, policy: Policy, times: Times) -> Iterator[Fault]:
+    persons, unit = records_of(frame, times), "records"
     if policy.subject is not None and policy.subject in frame.columns:
         try:
             persons, unit = plain(frame[policy.subject]).alias("subject").n_unique(), "persons"
@@ -191,7 +195,7 @@ def _counts(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             )
 
 
-def _across(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _across(records: int, policy: Policy) -> Iterator[Fault]:
     """What models ask of whole tables that the search does not see, or of a population that is too small."""
     search = policy.algorithm
     for number, model in enumerate(policy.models):
@@ -203,7 +207,7 @@ def _across(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             what = f"kept as {single.key()} {single.asked}, which is more than {model.key()} asks"
             yield Fault(what, where, f"{search.key()} looks at some classes at a time", ACROSS, kind="warning")
         size = getattr(model, "population_size", None)
-        if size is not None and size < frame.height:
+        if size is not None and size < records:
             yield Fault("the population is smaller than the table", f"{where}.population_size", f"{size} persons")
 
 
@@ -237,7 +241,9 @@ def _model(frame: pl.DataFrame, model: PrivacyModel, policy: Policy, where: str)
             yield Fault("a missing value has no place in an order", f"{where}.distance", name, hint)
 
 
-def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
+def _quasi_identifier(
+    frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy, times: Times
+) -> Iterator[Fault]:
     where = f"quasi_identifiers.{name}"
     try:
         column = plain(frame[name])
@@ -249,7 +255,7 @@ def _quasi_identifier(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, pol
     domain = domain_of(column)
     yield from _declared_domain(domain, spec, f"{where}.domain")
     if spec.hierarchy is not None and len(domain):
-        yield from _hierarchy(column_domain(frame, name, policy), name, spec.hierarchy, spec.boundaries, where)
+        yield from _hierarchy(column_domain(frame, name, policy, times), name, spec.hierarchy, spec.boundaries, where)
 
 
 def _declared_domain(domain: Domain, spec: QuasiIdentifier, where: str) -> Iterator[Fault]:

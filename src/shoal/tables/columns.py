@@ -15,6 +15,7 @@ from shoal.errors import TableError
 from shoal.hierarchies.ordering import Ordering
 from shoal.policy import Policy, Sensitive
 from shoal.tables.source import open_table
+from shoal.tables.tallied import Times, counted, value_counts
 
 Ints = npt.NDArray[np.int64]
 
@@ -164,7 +165,7 @@ def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
     return list(domain.texts) if domain.ordered else None
 
 
-def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
+def column_domain(frame: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> Domain:
     """Return all that a hierarchy may be built from: values, records of each, the policy's k, profiles.
 
     The domain that losses are measured against is the observed one, or as the policy declares it. Values of the
@@ -175,24 +176,26 @@ def column_domain(frame: pl.DataFrame, name: str, policy: Policy) -> Domain:
     limits = spec.domain if isinstance(spec.domain, tuple) else None
     others = None if policy.population is None else population_column(policy.population, name, values.dtype)
     # by value: what is done for each record costs more
-    held = values.alias("values").value_counts(name="records")
+    held = value_counts(values, times, "records")
     known = held["values"] if others is None else pl.concat([held["values"], others.drop_nulls().alias("values")])
     domain = domain_of(known, declared=declared, limits=limits)
     counts = np.zeros(len(domain) + 1, np.int64)
     counts[codes_of(held["values"], domain)] = held["records"].to_numpy()
     rest = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
-    profiles = partial(_profiles, frame, values, domain, rest) if rest else None
+    profiles = partial(_profiles, frame, values, domain, rest, times) if rest else None
     present, missing = counts[: len(domain)], int(counts[len(domain)])
     return replace(domain, counts=present, missing=missing, k=max(policy.k, 2), profiles=profiles)
 
 
-def _profiles(frame: pl.DataFrame, values: pl.Series, domain: Domain, others: list[str]) -> npt.NDArray[np.float64]:
+def _profiles(
+    frame: pl.DataFrame, values: pl.Series, domain: Domain, others: list[str], times: Times
+) -> npt.NDArray[np.float64]:
     """Return for each value the shares of the other columns' values among its records."""
     codes, count = codes_of(values, domain), len(domain)
     blocks = []
     for other in others:
-        features, width = _features(plain(frame[other]))
-        held = np.bincount(codes * width + features, minlength=(count + 1) * width)[: count * width]
+        features, width = _features(plain(frame[other]), times)
+        held = counted(codes * width + features, times, (count + 1) * width)[: count * width]
         block = held.reshape(count, width).astype(np.float64)
         blocks.append(block / np.maximum(block.sum(axis=1, keepdims=True), 1.0))
     return np.concatenate(blocks, axis=1)
@@ -201,11 +204,11 @@ def _profiles(frame: pl.DataFrame, values: pl.Series, domain: Domain, others: li
 _EIGHTHS, _FREQUENT = 8, 50
 
 
-def _features(column: pl.Series) -> tuple[Ints, int]:
+def _features(column: pl.Series, times: Times) -> tuple[Ints, int]:
     """Return the feature of each record: numbers in eighths, the frequent categories, the missing value."""
     domain = domain_of(column)
     codes = codes_of(column, domain)
-    counts = np.bincount(codes, minlength=len(domain) + 1)[: len(domain)]
+    counts = counted(codes, times, len(domain) + 1)[: len(domain)]
     if domain.ordered:
         reached = np.cumsum(counts) - counts
         feature = reached * _EIGHTHS // max(int(counts.sum()), 1)

@@ -25,6 +25,7 @@ from shoal.tables.asks import asks_of, too_much
 from shoal.tables.columns import codes_of, column_domain, domain_of, ordered_texts, plain
 from shoal.tables.population import encode_population, encode_survey, weighs
 from shoal.tables.sampling import drawn
+from shoal.tables.tallied import Times, counted
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -122,12 +123,12 @@ class Encoded:
         )
 
 
-def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
-    """Number the values of each column, and count the combinations."""
+def encode(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Encoded:
+    """Number the values of each column, and count the combinations; ``times`` is how often each record occurs."""
     barred = np.zeros(frame.height, bool)
     columns, codes = [], []
     for name, spec in policy.quasi_identifiers.items():
-        column, numbers = encode_column(frame, name, policy)
+        column, numbers = encode_column(frame, name, policy, times)
         columns.append(column)
         codes.append(numbers)
         if spec.missing == "suppress":
@@ -141,7 +142,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         if role.missing == "suppress":
             barred |= values.is_null().to_numpy()
         sensitive.append(held)
-        known[name] = _known(place, domain, held, role)
+        known[name] = _known(place, domain, held, role, times)
     subjects, survey = None, None
     if policy.subject is not None:
         people = plain(frame[policy.subject])
@@ -165,7 +166,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
         sensitive.append(held)
     only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
     return replace(
-        _counted(tuple(columns), codes, sensitive, known, subjects, barred),
+        _counted(tuple(columns), codes, sensitive, known, subjects, barred, times),
         why=" or ".join(reasons),
         population=encode_population(frame, policy, columns),
         survey=survey,
@@ -173,7 +174,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Encoded:
     )
 
 
-def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:
+def _known(place: int, domain: Domain, held: Ints, role: Sensitive, times: Times) -> Known:
     """Return what models know of a sensitive column: its values, their order, their hierarchy."""
     blank = role.missing in ("own-value", "error") and bool((held == len(domain)).any())
     order = ordered_texts(domain, role)
@@ -183,16 +184,16 @@ def _known(place: int, domain: Domain, held: Ints, role: Sensitive) -> Known:
         ranks = np.array([rank_of[text] for text in domain.texts], np.int64)
     levels = None
     if role.hierarchy is not None:
-        counts = np.bincount(held[held >= 0], minlength=len(domain))[: len(domain)].astype(np.int64)
+        counts = counted(np.where(held < 0, len(domain), held), times, len(domain))[: len(domain)]
         built = role.hierarchy.build(replace(domain, counts=counts), missing="own-value" if blank else None)
         levels = built.codes[:-1, np.append(built.position, len(domain))[: len(domain) + blank]]
     return Known(place, len(domain) + blank, ranks, levels)
 
 
-def encode_column(frame: pl.DataFrame, name: str, policy: Policy) -> tuple[Column, Codes]:
+def encode_column(frame: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> tuple[Column, Codes]:
     """Return a quasi-identifier with its levels, and the code of each record, in as few bytes as it takes."""
     spec, values = policy.quasi_identifiers[name], plain(frame[name])
-    domain = column_domain(frame, name, policy)
+    domain = column_domain(frame, name, policy, times)
     blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
     levels = (spec.hierarchy or Suppress()).build(domain, missing=blank)
     position = np.append(levels.position, len(domain) if blank else 0)
@@ -224,6 +225,7 @@ def _counted(
     known: dict[str, Known],
     subjects: Ints | None,
     barred: Bools,
+    times: Times,
 ) -> Encoded:
     sizes = [2, *(column.levels.size for column in columns)]
     tuple_of_record, tuple_rows = group([barred.astype(np.int8), *codes], sizes)
@@ -235,7 +237,7 @@ def _counted(
     frequencies = Frequencies(
         np.stack([column[tuple_rows] for column in codes], axis=1).astype(np.int32),
         tuple_of_record[cell_rows],
-        np.bincount(cell_of_record, minlength=len(cell_rows)).astype(np.int64),
+        counted(cell_of_record, times, len(cell_rows)),
         np.stack([column[cell_rows] for column in sensitive], axis=1).astype(np.int32)
         if sensitive
         else np.zeros((len(cell_rows), 0), np.int32),
@@ -248,5 +250,5 @@ def _counted(
         known,
         int(barred[tuple_rows].sum()),
         int(barred[cell_rows].sum()),
-        int(barred.sum()),
+        int(barred.sum() if times is None else times.to_numpy()[barred].sum()),
     )

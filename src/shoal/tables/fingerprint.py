@@ -9,13 +9,14 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.tables.columns import codes_of, domain_of, plain
+from shoal.tables.tallied import Times, records_of
 
 STRETCH = 2**14
 """How much work a guess costs: a power of two."""
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
-def fingerprint(frame: pl.DataFrame, salt: str) -> str:
+def fingerprint(frame: pl.DataFrame, salt: str, times: Times = None) -> str:
     """Return a fingerprint of a table that does not depend on the order of its records.
 
     Each distinct value is hashed, the hashes of a record are mixed, those of all records are added. The sum is
@@ -40,7 +41,11 @@ def fingerprint(frame: pl.DataFrame, salt: str) -> str:
         hashes = _value_hashes(name, column)
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
-    sums = f"{frame.height} {frame.columns} {int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
+    if times is not None:
+        with np.errstate(over="ignore"):
+            first, second = (sums * times.to_numpy().astype(np.uint64) for sums in (first, second))
+    added = f"{int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
+    sums = f"{records_of(frame, times)} {frame.columns} {added}"
     stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=STRETCH, r=8, p=1, dklen=32)
     return stretched.hex()
 

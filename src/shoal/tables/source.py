@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.errors import MissingExtra, TableError, examples
 from shoal.tables.files import read_file
+from shoal.tables.tallied import Tallied, Times, records_of
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,22 @@ class Source:
 
     frame: pl.DataFrame
     library: str
-    """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, or another that narwhals knows."""
+    """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, ``tallied``, or another that narwhals knows."""
     path: Path | None = None
     original: Any = None
     """The caller's object, for libraries that are reached through narwhals."""
+    times: Times = None
+    """How often each record of the frame occurs, where the table was given tallied."""
 
-    def restore(self, frame: pl.DataFrame) -> Any:
-        """Return a frame as a table of the source's own library."""
+    @property
+    def records(self) -> int:
+        """How many records the table has."""
+        return records_of(self.frame, self.times)
+
+    def restore(self, frame: pl.DataFrame, times: Times = None) -> Any:
+        """Return a frame as a table of the source's own library; a tallied one with how often each record occurs."""
+        if times is not None:
+            return Tallied(frame, times)
         if self.library == "polars-lazy":
             return frame.lazy()
         if self.library == "pandas":
@@ -50,6 +60,8 @@ def open_table(table: object, **options: Any) -> Source:
     """
     if isinstance(table, Source):
         return table
+    if isinstance(table, Tallied):
+        return Source(_checked(table.frame), "tallied", times=table.times)
     if isinstance(table, (str, Path)):
         path = Path(table)
         return Source(_checked(read_file(path, **options)), "polars", path)

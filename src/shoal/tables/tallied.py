@@ -1,0 +1,105 @@
+"""Tallied: a table by its distinct records, each once with how often it occurs.
+
+Whoever can count a table elsewhere (a stream over a file that is larger than memory, Spark) hands the counts over, not
+the records: everything that a search, a release and an audit need follows from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.errors import Fault, TableError
+from shoal.models.differential_privacy import DifferentialPrivacy
+from shoal.models.personal_k import PersonalK
+from shoal.outputs import Generalized
+from shoal.policy import Policy
+
+Ints = npt.NDArray[np.int64]
+Times = pl.Series | None
+"""How often each record of a table occurs; ``None``: once."""
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """A table by its records and how often each occurs; a record may be there in several parts.
+
+    Examples
+    --------
+    >>> table = Tallied(pl.DataFrame({"age": [21, 24]}), pl.Series([3, 1]))
+    >>> table.records, table.expanded()["age"].to_list()
+    (4, [21, 21, 21, 24])
+    """
+
+    frame: pl.DataFrame
+    times: pl.Series
+
+    def __post_init__(self) -> None:
+        times = self.times
+        if len(times) != self.frame.height or not times.dtype.is_integer() or times.null_count():
+            raise TableError("times must be a whole number for each record", got=f"{len(times)} of {times.dtype}")
+        if bool((times < 1).any()):
+            raise TableError("a record that is there occurs at least once", where="times", got=str(times.min()))
+        object.__setattr__(self, "times", times.cast(pl.Int64).alias("times"))
+
+    @property
+    def records(self) -> int:
+        """How many records there are, the same ones counted as often as they occur."""
+        return int(self.times.sum())
+
+    def expanded(self) -> pl.DataFrame:
+        """Return each record as often as it occurs."""
+        return expanded(self.frame, self.times)
+
+
+def expanded(frame: pl.DataFrame, times: Times) -> pl.DataFrame:
+    """Return each record as often as it occurs."""
+    return frame if times is None else frame[np.repeat(np.arange(frame.height), times.to_numpy())]
+
+
+def records_of(frame: pl.DataFrame, times: Times) -> int:
+    """Return how many records a table has."""
+    return frame.height if times is None else int(times.sum())
+
+
+def as_weights(times: Times) -> Ints | None:
+    """Return how often each record occurs as an array, for ``np.bincount``."""
+    return None if times is None else times.to_numpy()
+
+
+def counted(codes: npt.NDArray[np.integer], times: Times, count: int) -> Ints:
+    """Return how many records have each code.
+
+    Examples
+    --------
+    >>> counted(np.array([0, 2, 2]), pl.Series([5, 1, 1]), 4)
+    array([5, 0, 2, 0])
+    """
+    return np.bincount(codes, as_weights(times), minlength=count).astype(np.int64)
+
+
+def value_counts(column: pl.Series, times: Times, name: str) -> pl.DataFrame:
+    """Return each value of a column (``values``) and how many records have it."""
+    column = column.alias("values")  # a name of our own: polars reads "^…$" in a name as a pattern
+    if times is None:
+        return column.value_counts(name=name)
+    return pl.DataFrame([column, times.alias(name)]).group_by("values").agg(pl.col(name).sum())
+
+
+def untallied(policy: Policy) -> list[Fault]:
+    """Return what a policy asks for that follows from the records of a table only, not from how often each occurs."""
+    faults = []
+    if policy.output != Generalized():
+        faults.append(Fault("this form of release needs the records one by one", "output", policy.output.form))
+    if policy.pseudonyms:
+        faults.append(Fault("pseudonyms need the records one by one", "identifiers"))
+    for place, model in enumerate(policy.models):
+        if isinstance(model, (DifferentialPrivacy, PersonalK)):
+            faults.append(Fault("this model needs the records one by one", f"models[{place}]", model.key()))
+    if policy.population is not None or policy.survey_weight is not None:
+        where = "population" if policy.survey_weight is None else "survey_weight"
+        faults.append(Fault("a population is compared with records one by one", where))
+    return faults

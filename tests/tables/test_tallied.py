@@ -1,0 +1,126 @@
+"""A tallied table gives the release, and the audit, of the table that it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.strategies import tables_and_policies
+
+import shoal
+from shoal.errors import Misfit, TableError
+from shoal.policy import Policy
+from shoal.tables.fingerprint import fingerprint
+from shoal.tables.tallied import Tallied, untallied
+
+ALGORITHMS = ["mondrian", "shoal", "optimal", "datafly", "k-member", "top-down-specialization"]
+
+
+def tally(frame: pl.DataFrame, *, halves: bool = False) -> Tallied:
+    """Return a table by its distinct records; or with each of them in parts, in another order."""
+    keys = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(frame)])
+    counted = keys.group_by(keys.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("times"))
+    if halves:
+        more = counted.filter(pl.col("times") > 1)
+        counted = counted.with_columns(pl.when(pl.col("times") > 1).then(1).otherwise(pl.col("times")).alias("times"))
+        counted = pl.concat([more.with_columns(pl.col("times") - 1), counted]).reverse()
+    distinct = counted.drop("times")
+    distinct.columns = frame.columns
+    return Tallied(distinct, counted["times"])
+
+
+def outcome(table: Any, policy: Policy) -> tuple[str, Any]:
+    """Return a release as sorted records, with its audit; or the error."""
+    try:
+        release = shoal.anonymize(table, policy)
+    except shoal.ShoalError as error:
+        return type(error).__name__, None
+    frame = release.table.expanded() if isinstance(release.table, Tallied) else release.table
+    audit = release.audit.to_dict()
+    audit["hygiene"] = [check for check in audit["hygiene"] if check["check"] != "order"]
+    return frame.write_csv(), audit
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables_and_policies(), st.booleans())
+def test_the_same_release_as_record_by_record(case: tuple[pl.DataFrame, Policy], halves: bool) -> None:
+    frame, policy = case
+    if not frame.height or not frame.width or untallied(policy):
+        return
+    assert outcome(tally(frame, halves=halves), policy) == outcome(frame, policy)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_adult_by_its_distinct_records(algorithm: str) -> None:
+    frame = shoal.datasets.adult()[:3_000]
+    policy = shoal.datasets.policy("adult").replace(algorithm={"name": algorithm})
+    kept = [name for name in frame.columns if name in {*policy.quasi_identifiers, *policy.sensitive}]
+    frame = pl.concat([frame.select(kept)] * 2)
+    small = tally(frame)
+    assert small.frame.height < 0.55 * small.records
+    assert outcome(small, policy) == outcome(frame, policy)
+
+
+def test_rows_say_where_published_records_come_from() -> None:
+    frame = pl.DataFrame({"age": [21, 21, 21, 24, 60, 61, 62], "illness": list("abababa")})
+    policy = Policy(
+        quasi_identifiers=["age"],
+        sensitive=["illness"],
+        models=[{"name": "k-anonymity", "k": 3}],
+        algorithm={"name": "shoal"},
+    )
+    small = tally(pl.concat([frame] * 5))
+    release = shoal.anonymize(small, policy)
+    assert release.times is not None and release.rows is not None
+    given_back = np.zeros(small.frame.height, np.int64)
+    np.add.at(given_back, release.rows.to_numpy(), release.times.to_numpy())
+    assert given_back.tolist() == small.times.to_list()
+    assert release.frame["illness"].to_list() == small.frame["illness"].gather(release.rows).to_list()
+
+
+def test_a_tallied_release_is_written_record_by_record(tmp_path: Any) -> None:
+    table, policy = shoal.datasets.load("patients")
+    paths = shoal.anonymize(tally(table), policy).write(tmp_path / "small")
+    whole = shoal.anonymize(table, policy).write(tmp_path / "whole")
+    assert paths["release"].read_bytes() == whole["release"].read_bytes()
+
+
+def test_persons_are_counted_in_a_tally() -> None:
+    frame = pl.DataFrame({"who": [1, 1, 1, 2, 3, 3], "age": [20, 20, 20, 21, 20, 21], "ill": list("aaabab")})
+    policy = Policy(
+        quasi_identifiers=["age"], sensitive=["ill"], subject="who", models=[{"name": "k-anonymity", "k": 3}]
+    )
+    assert outcome(tally(frame), policy) == outcome(frame, policy)
+
+
+def test_the_fingerprint_is_that_of_the_whole_table() -> None:
+    table = shoal.datasets.adult()[:500].select("age", "sex")
+    small = tally(table, halves=True)
+    assert fingerprint(small.frame, "", small.times) == fingerprint(table, "")
+
+
+@pytest.mark.parametrize("times", [[1, 0], [1], [1.0, 2.0], [1, None]])
+def test_times_that_are_no_counts(times: list[Any]) -> None:
+    with pytest.raises(TableError):
+        Tallied(pl.DataFrame({"age": [1, 2]}), pl.Series(times))
+
+
+def test_what_a_tally_cannot_do_is_refused() -> None:
+    table, policy = shoal.datasets.load("patients")
+    with pytest.raises(Misfit, match="one by one"):
+        shoal.anonymize(tally(table), policy.replace(output="statistics"))
+    with pytest.raises(Misfit, match="one by one"):
+        shoal.audit(tally(table), policy, attacks=True)
+
+
+def test_a_broken_tally_is_caught() -> None:
+    """A published tally that counts a record twice has more records than the original."""
+    table, policy = shoal.datasets.load("patients")
+    release = shoal.anonymize(tally(table), policy)
+    assert release.times is not None
+    more = Tallied(release.frame, release.times * 2)
+    assert not shoal.audit(more, policy, original=tally(table)).holds
