@@ -1,0 +1,81 @@
+"""read_back(): a file that was written part by part, counted again from its bytes, and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from shoal.algorithms.base import Progress
+from shoal.auditing import Audit, audit
+from shoal.auditing.checks import bytes_check, order_check
+from shoal.auditing.hygiene import blocks_faults
+from shoal.auditing.order import order_faults, windows
+from shoal.auditing.reading import Reader
+from shoal.errors import AuditFailed, Fault
+from shoal.release import Release, disagreements
+from shoal.streaming.budget import Budget
+from shoal.streaming.count import Counted, count
+from shoal.streaming.scan import open_scan
+from shoal.tables.columns import of_kind
+from shoal.tables.fingerprint import fingerprint
+from shoal.tables.source import Source
+from shoal.tables.treatments import treated
+
+HEAD = 20_000
+"""So many of the first original records are kept, to see whether the published ones still stand in their order."""
+_BLOCK = 2**24
+_AS_WRITTEN = {"csv": {"delimiter": ",", "quote": '"', "encoding": "utf-8"}, "parquet": {}}
+
+
+def read_back(path: Path, kind: str, release: Release, head: pl.DataFrame, budget: Budget, progress: Progress) -> Audit:
+    """Audit the bytes on the disk; whatever differs from what was released is a failure.
+
+    ``head`` are the first records of the original, in its order.
+    """
+    # as the file was written, nothing detected: the audit counts the cells that are in it
+    scan = open_scan(path, **_AS_WRITTEN[kind])
+    written = count(scan, budget, types=False, head=HEAD, progress=progress, what="reading back")
+    progress("auditing", 0, 0)
+    checked = audit(written.table, release.policy, original=release.source).claiming(release.audit.claimed_bound)
+    ordered = _order_faults(written, head, release)
+    leaked = blocks_faults(_blocks(path), kind, written.table.frame, release.source.frame)
+    faults = [*checked.failures(), *ordered, *leaked, *_other_records(written, release)]
+    faults += disagreements(checked, release.attained, release.audit)
+    if faults:
+        raise AuditFailed(faults)
+    return checked.having(bytes_check([])).having(order_check([]))
+
+
+def _order_faults(written: Counted, head: pl.DataFrame, release: Release) -> list[Fault]:
+    """Look at the first records of both files: the counts have no order."""
+    policy, source = release.policy, release.source
+    top, window = windows(written.table.records, source.records)
+    readers = {name: Reader(source.frame, name, policy, source.times) for name in policy.quasi_identifiers}
+    first = treated(Source(head.head(window), "polars"), policy).frame
+    return order_faults(written.head.head(top), first, readers)
+
+
+def _other_records(written: Counted, release: Release) -> list[Fault]:
+    """Return a fault where the file holds other records than the released ones, each as often."""
+    frame = written.table.frame
+    if frame.columns != release.frame.columns:
+        return [Fault("the file's columns are not the release's", got=", ".join(frame.columns))]
+    columns = [_as(frame[name], release.frame[name].dtype).alias(name) for name in frame.columns]
+    salt = release.policy.hash
+    if fingerprint(pl.DataFrame(columns), salt, written.table.times) != fingerprint(release.frame, salt, release.times):
+        return [Fault("the file does not hold the released records, each as often", got=f"{written.table.records:,}")]
+    return []
+
+
+def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    column = column.alias("values")
+    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
+    return of_kind(column.str.replace("T", " ") if moments else column, kind)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
