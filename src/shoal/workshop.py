@@ -106,4 +106,6 @@ def _remove_stale(folder: Path, current: list[str]) -> None:
 
 
 def _hint(error: OSError) -> str:
-    return "the disk is full" if error.errno == errno.ENOSPC else "choose a folder that you may write to"
+    # polars tells the number of a system's error in its text only
+    is_full = error.errno == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error)
+    return "the disk is full" if is_full else "choose a folder that you may write to"

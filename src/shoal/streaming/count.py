@@ -54,16 +54,17 @@ def count(
         Told how much is read, under this name.
     """
     places = [place for place, name in enumerate(scan.columns) if names is None or name in names]
-    tally, first = _Tally(places, budget), pl.DataFrame()
+    tally, wanted = _Tally(places, budget), head
+    firsts: list[pl.DataFrame] = []
     progress(what, 0, scan.total)
     for part in scan.parts(places, budget.rows(len(places))):
         with reading(scan.paths[0], format_of(scan.paths[0])):
-            if first.height < head:
-                more = part.frame.head(head - first.height).collect()
-                first = more if first.is_empty() else pl.concat([first, more])
+            if wanted or not firsts:
+                firsts.append(part.frame.head(wanted).collect())
+                wanted -= firsts[-1].height
             tally.add(part.frame)
         progress(what, part.done, scan.total)
-    merged = tally.merged()
+    merged, first = tally.merged(), pl.concat(firsts)
     plain_texts = (typed if types else blank) if scan.is_text else None
     columns = {place: _values(merged[key(place)], first[key(place)], plain_texts) for place in places}
     unseen = pl.repeat(None, merged.height, dtype=pl.String, eager=True)

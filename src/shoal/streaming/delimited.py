@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -210,7 +211,10 @@ def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[t
         while True:
             block = list(islice(cells, rows))
             columns = list(zip(*block, strict=True)) or [()] * len(dialect.header)
-            yield pl.DataFrame({key(place): pl.Series(columns[place], dtype=pl.String) for place in places}), _position(file)
+            yield (
+                pl.DataFrame({key(place): pl.Series(columns[place], dtype=pl.String) for place in places}),
+                _position(file),
+            )
             if not block:
                 return
 
@@ -224,5 +228,6 @@ def _empty(places: list[int]) -> pl.DataFrame:
     return pl.DataFrame(schema={key(place): pl.String for place in places})
 
 
-def _position(file: io.TextIOWrapper) -> int:
-    return file.buffer.tell()
+def _position(file: IO[str]) -> int:
+    """Return how many bytes of a file are read; a text file does not tell while its lines are iterated."""
+    return os.lseek(file.fileno(), 0, os.SEEK_CUR)

@@ -36,7 +36,8 @@ class ParquetScan:
                 heights.append(int(_lazy(path).select(pl.len()).collect().item()))
         for path, schema in zip(paths, schemas, strict=True):
             if schema != schemas[0]:
-                raise TableError(f"has other columns or types than {paths[0].name}", str(path), _differing(schemas[0], schema))
+                what, got = f"has other columns or types than {paths[0].name}", _differing(schemas[0], schema)
+                raise TableError(what, where=str(path), got=got)
         if not schemas[0]:
             raise TableError("the table has no columns", where=str(paths[0]))
         return cls(paths, tuple(schemas[0]), tuple(heights))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +41,10 @@ def found(path: str | Path) -> tuple[Path, ...]:
     given = Path(path)
     if given.is_dir():
         paths = _inside(given)
-    elif given.exists() or not has_magic(str(path)):
+    elif given.exists() or not set("*?[") & set(str(given)):
         paths = [given]
     else:
-        paths = sorted(Path(name) for name in glob(str(path)))
+        paths = sorted(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
     if not paths:
         raise TableError("no Parquet or CSV file is there", where=str(path))
     for one in paths:

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Progress, silent
-from shoal.errors import WriteError
 from shoal.tables.tallied import Tallied
 
 
@@ -74,7 +73,7 @@ def _write_parquet(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if failed:
             raise failed[0] from None
-        raise WriteError("cannot write", where=str(path.parent), got=" ".join(str(error).split())[:200]) from None
+        raise OSError(" ".join(str(error).split())[:200]) from None
 
 
 _WRITERS: dict[str, Callable[[Iterator[pl.DataFrame], pl.Schema, Path, int], None]] = {
