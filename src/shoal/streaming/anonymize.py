@@ -89,7 +89,8 @@ def anonymize_file(
     ...     print(written.release, written.files["release"].name)
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917> release.parquet
     """
-    policy, budget = Policy.of(policy), Budget.of(memory)
+    policy = Policy.of(policy)
+    budget = Budget.of(memory, policy.algorithm.footprint)
     watched = budget.watch(progress)
     scan = open_scan(path, **options)
     kind = format or format_of(scan.paths[0])

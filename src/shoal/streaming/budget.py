@@ -18,15 +18,16 @@ LEAST = 64 * 10**6
 _CELL = 100
 """Bytes that a cell of a part takes while it is read and counted: itself, its text, and its place in a hash table."""
 _FEWEST, _MOST = 10_000, 2_000_000
-_DISTINCT, _DISTINCT_CELL = 400, 150
-"""Bytes that a distinct record takes, and each of its cells, where it takes most: in the search and the audit."""
+_DISTINCT, _DISTINCT_CELL = 400, 100
+"""Bytes that a distinct record takes, and each of its cells, where they take most: when the release is audited."""
 
 
 @dataclass(frozen=True)
 class Budget:
     """So many bytes for the data, on top of what the program itself takes.
 
-    An eighth is for the part of the file that is being read or written; the distinct records have the rest.
+    An eighth is for the part of the file that is being read or written; the distinct records have the rest. What they
+    take was measured, with room to spare; and whatever is estimated, the memory is looked at whenever progress is told.
 
     Examples
     --------
@@ -35,17 +36,19 @@ class Budget:
     """
 
     bytes: int
+    search: int = 500
+    """Bytes that the search takes for each distinct record (:attr:`shoal.algorithms.base.Algorithm.footprint`)."""
     before: int = field(default=0, repr=False, compare=False)
     """What the program took before it began."""
 
     @classmethod
-    def of(cls, memory: str | int | None) -> Budget:
+    def of(cls, memory: str | int | None, search: int = 500) -> Budget:
         """Return a budget from a number of bytes or a text such as ``4GB``; half of the machine's memory by default."""
         size = _machine() // 2 if memory is None else memory if isinstance(memory, int) else _parsed(memory)
         if size < LEAST:
             hint = f"give at least {told(LEAST)}"
             raise TableError("too little to work with", where="memory", got=told(size), hint=hint)
-        return cls(size, resident())
+        return cls(size, search, resident())
 
     def rows(self, columns: int) -> int:
         """Return how many records may be read or written at a time."""
@@ -53,7 +56,7 @@ class Budget:
 
     def distinct(self, columns: int) -> int:
         """Return how many distinct records fit."""
-        return (self.bytes - self.bytes // 8) // (_DISTINCT + _DISTINCT_CELL * columns)
+        return (self.bytes - self.bytes // 8) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
 
     def require(self, distinct: int, columns: int) -> None:
         """Raise if so many distinct records do not fit."""
