@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.reporting import report
-    from shoal.streaming import anonymize_file
+    from shoal.streaming import anonymize_file, audit_file
     from shoal.tables import read
     from shoal.tables.suggest import suggest
     from shoal.tables.tallied import Tallied
@@ -58,6 +58,7 @@ _WHERE = {
     "anonymize": "shoal.pipeline",
     "anonymize_file": "shoal.streaming",
     "audit": "shoal.auditing",
+    "audit_file": "shoal.streaming",
     "read": "shoal.tables",
     "report": "shoal.reporting",
     "suggest": "shoal.tables",
@@ -79,6 +80,7 @@ __all__ = [
     "anonymize",
     "anonymize_file",
     "audit",
+    "audit_file",
     "catalog",
     "datasets",
     "errors",

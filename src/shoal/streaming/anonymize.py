@@ -12,20 +12,20 @@ import polars as pl
 from shoal.algorithms.base import Progress, silent
 from shoal.auditing import Audit
 from shoal.bounds import LowerBound
-from shoal.errors import Fault, Misfit, WriteError
+from shoal.errors import WriteError
 from shoal.pipeline import anonymize
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.streaming.budget import Budget
 from shoal.streaming.count import count
-from shoal.streaming.parts import Scan
+from shoal.streaming.refused import require_tallied
 from shoal.streaming.scan import KINDS, open_scan
 from shoal.streaming.verify import HEAD, read_back
 from shoal.streaming.write import write
 from shoal.tables.apply import published_columns
 from shoal.tables.check import layout_faults
 from shoal.tables.files import format_of
-from shoal.tables.tallied import Tallied, untallied
+from shoal.tables.tallied import Tallied
 from shoal.tables.write import ENDINGS
 from shoal.workshop import accompany, publish
 
@@ -96,7 +96,7 @@ def anonymize_file(
     kind = format or format_of(scan.paths[0])
     if kind not in KINDS:
         raise WriteError("cannot be written in parts", where="format", got=repr(kind), hint="csv or parquet")
-    _require_fit(scan, policy)
+    require_tallied(policy, [fault for fault in layout_faults(scan.columns, policy) if fault.kind == "fault"])
     names = published_columns(pl.DataFrame(schema=dict.fromkeys(scan.columns, pl.String)), policy)
     given = count(scan, budget, names=names, head=HEAD, progress=watched)
     release = anonymize(given.table, policy, progress=watched, bound=bound)
@@ -106,18 +106,8 @@ def anonymize_file(
         name = f"release{ENDINGS[kind]}"
         assert isinstance(release.table, Tallied)
         write(release.table, workshop / name, kind, budget.rows(release.frame.width), watched)
-        audits.append(read_back(workshop / name, kind, release, given.head, budget, watched))
+        audits.append(read_back(workshop / name, release, given.head, budget, watched))
         return [name, *accompany(workshop, audits[0], release.manifest)]
 
     files = publish(Path(out), make, scan.paths)
     return Written(release, audits[0], files)
-
-
-def _require_fit(scan: Scan, policy: Policy) -> None:
-    """Refuse before anything is counted what cannot be done."""
-    faults = [fault for fault in layout_faults(scan.columns, policy) if fault.kind == "fault"]
-    faults += untallied(policy)
-    if policy.subject is not None:
-        faults.append(Fault("persons are counted from the records one by one", "subject", policy.subject))
-    if faults:
-        raise Misfit(faults)
