@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from datetime import date, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from shoal.errors import TableError
@@ -34,6 +37,18 @@ CSV = {
     "missing": b"age,sex,zip\n,f,\n24,,02138\n,,\n",
     "quoted": b'age,name\n21,"Smith, John"\n24,"a ""b"" c"\n"30","two\nlines"\n24,""\n',
     "quoted far down": b"age,name\n" + b"21,x\n" * 50 + b'24,"y"\n',
+    "quoted, windows": b'age,name\r\n21,"Smith, John"\r\n\r\n24,"two\r\nlines"\r\n30,"x"\r\n',
+    "quoted, windows, well-formed": b'age,name\r\n21,"Smith, John"\r\n\r\n24,"y"\r\n',
+    "quoted, old mac": b'age,name\r21,"Smith, John"\r24,"y"\r',
+    "quoted, no last newline": b'age,name\n21,"Smith, John"\n24,"a ""b"""',
+    "quotes inside cells": b'age,name\n21,"x"\n24,a "b" c\n25,5" pipe\n',
+    "cells of lines that look whole": b'age,name\n21,"x"\n24,"a\n25,b\n26,c"\n27,"y"\n',
+    "quoted header over lines": b'age,"first\nname"\n21,"x"\n24,y\n',
+    "quoted with blanks": b'age,name\n21, "x"\n24,"y"\n',
+    "quoted, other lines": '"age","name"\n21,"a\u2028b"\n24,"c\x0bd\x85e"\n'.encode(),
+    "quoted tabs": b'a\tb\n"1\t2"\t3\n4\t5\n',
+    "quoted pipes": b'a|b\n"1|2"|3\n4|5\n',
+    "quoted far down, then lines": b"age,name\n" + b'21,"x"\n' * 50 + b'24,"y\nz"\n' + b'21,"x"\n' * 5,
     "apostrophes as quotes": b"a,b,c\n'x','y','z'\n'1,5','2','3'\n",
     "one column": b"age\n21\n\n24\n",
     "one column, quoted": b'age\n"21"\n\n"24"\n',
@@ -52,11 +67,30 @@ BAD = {
     "ragged far down": b"age,sex\n" + b"21,f\n" * 20 + b"\n24,m,x\n",
     "ragged and quoted": b'age,sex\n21,"f"\n24\n',
     "open quote": b'age,sex\n21,"f\n24,m\n',
+    "ragged and quoted far down": b"age,sex\n" + b'21,"f"\n' * 20 + b'\n24,"m",x\n21,"f"\n',
+    "ragged below a cell of lines": b'age,sex\n21,"f\nm"\n' + b'21,"f"\n' * 20 + b"24\n",
+    "text after a quote": b'age,sex\n21,"f"\n24,"m"x\n',
     "names twice": b"age,age\n21,f\n",
     "no name": b"age,\n21,f\n",
     "no header": b"\n21,f\n",
     "zeros": b"age,sex\n21,f\x00\n",
 }
+
+
+class Narrow(Budget):
+    """A budget that reads only so many records at a time."""
+
+    def __init__(self, size: int, at_a_time: int) -> None:
+        super().__init__(size)
+        object.__setattr__(self, "at_a_time", at_a_time)
+
+    def rows(self, columns: int) -> int:
+        return int(self.__dict__["at_a_time"])
+
+
+@pytest.fixture(params=[1, 3, 1000])
+def narrow(request: pytest.FixtureRequest) -> Budget:
+    return Narrow(10**9, at_a_time=request.param)
 
 
 def multiset(frame: pl.DataFrame) -> pl.DataFrame:
@@ -234,3 +268,27 @@ def test_progress_is_told_up_to_the_end(tmp_path: Path, narrow: Budget) -> None:
     assert seen[0] == ("counting", 0, path.stat().st_size)
     assert seen[-1] == ("counting", path.stat().st_size, path.stat().st_size)
     assert isinstance(open_scan(path), DelimitedScan)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    text=st.text(alphabet="ab1,\"\n\r;'| \ufeff\u2028", max_size=40),
+    rows=st.sampled_from([1, 2, 1000]),
+    types=st.booleans(),
+)
+def test_any_text_is_read_as_at_once(text: str, rows: int, types: bool) -> None:
+    """Whatever stands in a file: the same records, or the same error."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.csv"
+        path.write_bytes(f"x,y\n1,2\n{text}".encode())
+        narrow = Narrow(10**9, at_a_time=rows)
+        try:
+            whole = read_file(path, types=types)
+        except TableError as error:
+            with pytest.raises(TableError) as parts:
+                count(open_scan(path), narrow, types=types)
+            assert str(parts.value) == str(error)
+        else:
+            counted = count(open_scan(path), narrow, types=types, head=5)
+            assert_frame_equal(multiset(counted.table.expanded()), multiset(whole))
+            assert_frame_equal(counted.head, whole.head(5))

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 from codecs import getincrementaldecoder
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -35,6 +35,8 @@ from shoal.tables.files import (
 
 _HEAD = 65_536
 _BLOCK = 2**22
+_ROWS, _WIDEST = 20_000, 100
+"""How many rows are read one by one at a time (their cells take more), and the columns of lines that are not."""
 _LINE = 64
 """Characters that a line is taken to have: so many records are read at a time, more or less."""
 
@@ -155,7 +157,8 @@ def _texts(path: Path, encoding: str) -> Iterator[str]:
 def _header(dialect: Dialect) -> list[str]:
     if dialect.is_quoted:
         with dialect.open("") as file:
-            return checked_header(next(numbered(_reader(dialect, file), dialect.where), (1, []))[1], dialect.where)
+            lines = chain([file.readline().lstrip("\ufeff")], file)
+            return checked_header(next(numbered(_reader(dialect, lines), dialect.where), (1, []))[1], dialect.where)
     with dialect.open(None) as file:
         line = file.readline().lstrip("\ufeff").removesuffix("\n")
     return checked_header(line.split(dialect.delimiter), dialect.where)
@@ -187,40 +190,90 @@ def _plain_block(block: str, dialect: Dialect, places: list[int], line: int) -> 
     bad = ((counts != width) & filled).arg_true()
     if len(bad):
         ragged(dialect.where, line + int(bad[0]), int(counts[int(bad[0])]), width)
-    if not filled.all():
-        block = "\n".join(lines.filter(filled))
-    if not block or not places:
-        return _empty(places), len(lines)
+    return _parsed(lines.filter(filled), dialect, places, quote=None), len(lines)
+
+
+def _parsed(lines: pl.Series, dialect: Dialect, places: list[int], quote: str | None) -> pl.DataFrame:
+    """Return the cells of lines that all have as many as the header."""
+    if not len(lines) or not places:
+        return _empty(places)
+    width = len(dialect.header)
+    blank = dialect.delimiter * (width - 1)  # a first line that may be lost: polars drops a byte order mark there
     frame = pl.read_csv(
-        io.BytesIO(block.encode()),
+        io.BytesIO("\n".join([blank, *lines]).encode()),
         has_header=False,
         new_columns=[key(place) for place in range(width)],
-        separator=delimiter,
-        quote_char=None,
+        separator=dialect.delimiter,
+        quote_char=quote,
         infer_schema=False,
     )
-    return frame.select(key(place) for place in places), len(lines)
+    return frame.slice(1).select(key(place) for place in places)
 
 
 def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Yield text with quoted cells, which may hold delimiters and ends of lines."""
+    """Yield text with quoted cells, which may hold delimiters and ends of lines.
+
+    As long as every line is well-formed by itself, lines are read many at a time; from the first on that is not (a cell
+    of several lines, a quote where none belongs) row by row.
+    """
+    rule = _well_formed(dialect)
     with dialect.open("") as file:
-        numbers = numbered(_reader(dialect, file), dialect.where)
-        next(numbers)
-        cells = wide_rows(numbers, dialect.where, len(dialect.header))
-        while True:
-            block = list(islice(cells, rows))
-            columns = list(zip(*block, strict=True)) or [()] * len(dialect.header)
-            yield (
-                pl.DataFrame({key(place): pl.Series(columns[place], dtype=pl.String) for place in places}),
-                _position(file),
-            )
-            if not block:
+        line, rest = 1, ""
+        while text := file.read(rows * _LINE):
+            block, end, rest = (rest + text).rpartition("\n")
+            frame = _quoted_block(block, dialect, places, line, rule) if end else None
+            if end and frame is None:
+                pending = io.StringIO(block + end + rest + file.readline(), newline="")
+                yield from _rows(dialect, places, rows, chain(pending, file), line, file)
                 return
+            if frame is not None:
+                line += block.count("\n") + 1
+                yield frame, _position(file)
+        yield from _rows(dialect, places, rows, io.StringIO(rest, newline=""), line, file)
 
 
-def _reader(dialect: Dialect, file: IO[str]) -> Any:
-    lines = chain([file.readline().lstrip("\ufeff")], file)
+def _well_formed(dialect: Dialect) -> str | None:
+    """Return the rule of a line that is well-formed by itself; ``None`` where lines are read row by row."""
+    width, marks = len(dialect.header), dialect.quote + dialect.delimiter
+    if width == 1 or width > _WIDEST or not marks.isascii():
+        return None
+    quote, delimiter = (f"\\x{{{ord(mark):x}}}" for mark in marks)
+    cell = f"(?:[^{quote}{delimiter}]*|{quote}(?:[^{quote}]|{quote}{quote})*{quote})"
+    return f"^{cell}(?:{delimiter}{cell}){{{width - 1}}}$"
+
+
+def _quoted_block(block: str, dialect: Dialect, places: list[int], line: int, rule: str | None) -> pl.DataFrame | None:
+    """Return the rows of some lines, without the header; ``None`` where one of them is not well-formed by itself."""
+    block = f"{block}\n".replace("\r\n", "\n").removesuffix("\n")
+    if rule is None or "\r" in block:
+        return None
+    lines = pl.Series([block.lstrip("\ufeff") if line == 1 else block]).str.split("\n").explode()
+    lines = lines.slice(1 if line == 1 else 0)
+    filled = lines.filter(lines != "")
+    return _parsed(filled, dialect, places, dialect.quote) if filled.str.contains(rule).all() else None
+
+
+def _rows(
+    dialect: Dialect, places: list[int], rows: int, lines: Iterable[str], line: int, file: IO[str]
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Yield rows that are read one by one, from lines that start at a line of the file."""
+    if line == 1:
+        lines = iter(lines)
+        lines = chain([next(lines, "").lstrip("\ufeff")], lines)
+    numbers = numbered(_reader(dialect, lines), dialect.where, line)
+    if line == 1:
+        next(numbers)
+    cells = wide_rows(numbers, dialect.where, len(dialect.header))
+    while True:
+        block = list(islice(cells, min(rows, _ROWS)))
+        columns = list(zip(*block, strict=True)) or [()] * len(dialect.header)
+        frame = pl.DataFrame({key(place): pl.Series(columns[place], dtype=pl.String) for place in places})
+        yield frame, _position(file)
+        if not block:
+            return
+
+
+def _reader(dialect: Dialect, lines: Iterable[str]) -> Any:
     return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
 
 

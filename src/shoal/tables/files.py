@@ -233,13 +233,13 @@ def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
     return pl.DataFrame(dict(zip(header, columns, strict=True)))
 
 
-def numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
+def numbered(reader: Any, where: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the number of the line that it starts on."""
-    line = 1
+    line = first
     try:
         for row in reader:
             yield line, row
-            line = reader.line_num + 1
+            line = first + reader.line_num
     except csv.Error as error:
         hint = "is a quote not closed?"
         raise TableError(f"line {line} is not well quoted", where=where, got=str(error), hint=hint) from None
