@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli import show
 from shoal.cli.audit import audit
+from shoal.cli.gateway import gateway, gateway_key, query
 from shoal.cli.hierarchy import app as hierarchy_app
 from shoal.cli.options import (
     Data,
@@ -304,6 +305,11 @@ def list_entries(
             ["name", "what it does", "parameters"],
             [[r["name"], r["summary"], ", ".join(r["parameters"])] for r in rows],
         )
+
+
+app.command()(gateway)
+app.command(name="gateway-key")(gateway_key)
+app.command()(query)
 
 
 @app.command()
