@@ -27,13 +27,13 @@ MILLION = 1_000_000
 def run() -> Iterator[Result]:
     """Yield times, memory and how they grow."""
     with tempfile.TemporaryDirectory(prefix="shoal-large-") as folder:
-        before: tuple[int, float] | None = None
+        before: dict[str, Any] | None = None
         for records in GROWTH:
             path = _generated(Path(folder), records)
             asked = _child(path, "optimal")
             bar = 60.0 if records == 10 * MILLION else None
             yield _time(f"full-domain, {records // MILLION} million records", asked, bar, _growth(before, asked))
-            before = records, asked["wall"]
+            before = asked
             if records == 10 * MILLION:
                 yield _memory("peak memory, full-domain, 10 million", asked)
                 cut = _child(path, "mondrian")
@@ -73,11 +73,11 @@ def _python(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def _growth(before: tuple[int, float] | None, asked: dict[str, Any]) -> str:
+def _growth(before: dict[str, Any] | None, asked: dict[str, Any]) -> str:
     if before is None:
         return ""
-    records, wall = before
-    return f"{asked['records'] / records:.3g} times the records take {asked['wall'] / wall:.3g} times as long"
+    more, wall, cpu = (asked[name] / before[name] for name in ("records", "wall", "cpu"))
+    return f"{more:.3g} times the records take {wall:.3g} times as long, {cpu:.3g} times the CPU"
 
 
 def _time(figure: str, asked: dict[str, Any], bar: float | None = None, more: str = "") -> Result:
