@@ -98,7 +98,7 @@ def test_a_search_that_takes_more_is_stopped(tmp_path: Path, monkeypatch: pytest
     table(2000, 2).write_parquet(tmp_path / "data.parquet")
     taken = iter([0, *[0] * 3])
     monkeypatch.setattr(budget, "resident", lambda: next(taken, 10**12))
-    with pytest.raises(OverBudget, match="takes more memory than is allowed; got 1e\\+03 GB of 1 GB"):
+    with pytest.raises(OverBudget, match=r"takes more memory than is allowed; got 1e\+03 GB of 1 GB"):
         shoal.anonymize_file(tmp_path / "data.parquet", POLICY, tmp_path / "out", memory="1GB")
     assert not (tmp_path / "out").exists()
 
@@ -106,7 +106,7 @@ def test_a_search_that_takes_more_is_stopped(tmp_path: Path, monkeypatch: pytest
 def test_the_error_says_how_many_fit(tmp_path: Path) -> None:
     table(5000, 1000).write_parquet(tmp_path / "data.parquet")
     tight = Budget(10**6)
-    with pytest.raises(OverBudget, match=f"more than {tight.distinct(8):,} distinct records of 8 columns, which 1 MB"):
+    with pytest.raises(OverBudget, match=r"more than the [0-9]+ distinct records of 8 columns that 1 MB hold"):
         count(open_scan(tmp_path / "data.parquet"), tight)
 
 
@@ -141,6 +141,14 @@ def test_half_of_the_machine_by_default() -> None:
     assert Budget.of(None).bytes > 10**8
     assert told(Budget.of("4GB").bytes) == "4 GB"
     assert resident() >= 0
+
+
+def test_long_texts_count(tmp_path: Path) -> None:
+    """A few records with texts that alone do not fit."""
+    pl.DataFrame({"note": [f"{n}" * 10_000 for n in range(50)]}).write_parquet(tmp_path / "data.parquet")
+    assert Budget(10**6).distinct(1) > 50
+    with pytest.raises(OverBudget, match="do not fit"):
+        count(open_scan(tmp_path / "data.parquet"), Budget(10**6))
 
 
 def test_searches_that_need_more_memory_leave_less_for_records() -> None:

@@ -44,6 +44,7 @@ CSV = {
     "quotes inside cells": b'age,name\n21,"x"\n24,a "b" c\n25,5" pipe\n',
     "cells of lines that look whole": b'age,name\n21,"x"\n24,"a\n25,b\n26,c"\n27,"y"\n',
     "quoted header over lines": b'age,"first\nname"\n21,"x"\n24,y\n',
+    "quoted header over many lines": b'age,"first\n' + b"21,x\n" * 50 + b'name"\n21,"x"\n24,y\n',
     "quoted with blanks": b'age,name\n21, "x"\n24,"y"\n',
     "quoted, other lines": '"age","name"\n21,"a\u2028b"\n24,"c\x0bd\x85e"\n'.encode(),
     "quoted tabs": b'a\tb\n"1\t2"\t3\n4\t5\n',
@@ -68,6 +69,7 @@ BAD = {
     "ragged and quoted": b'age,sex\n21,"f"\n24\n',
     "open quote": b'age,sex\n21,"f\n24,m\n',
     "ragged and quoted far down": b"age,sex\n" + b'21,"f"\n' * 20 + b'\n24,"m",x\n21,"f"\n',
+    "ragged in one column": b"age\n21\n24,25\n",
     "ragged below a cell of lines": b'age,sex\n21,"f\nm"\n' + b'21,"f"\n' * 20 + b"24\n",
     "text after a quote": b'age,sex\n21,"f"\n24,"m"x\n',
     "names twice": b"age,age\n21,f\n",
@@ -272,15 +274,16 @@ def test_progress_is_told_up_to_the_end(tmp_path: Path, narrow: Budget) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(
+    first=st.sampled_from(["x,y\n1,2\n", 'x,"y\nz"\n', ""]),
     text=st.text(alphabet="ab1,\"\n\r;'| \ufeff\u2028", max_size=40),
     rows=st.sampled_from([1, 2, 1000]),
     types=st.booleans(),
 )
-def test_any_text_is_read_as_at_once(text: str, rows: int, types: bool) -> None:
+def test_any_text_is_read_as_at_once(first: str, text: str, rows: int, types: bool) -> None:
     """Whatever stands in a file: the same records, or the same error."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.csv"
-        path.write_bytes(f"x,y\n1,2\n{text}".encode())
+        path.write_bytes(f"{first}{text or 'a'}".encode())
         narrow = Narrow(10**9, at_a_time=rows)
         try:
             whole = read_file(path, types=types)

@@ -20,6 +20,8 @@ _CELL = 100
 _FEWEST, _MOST = 10_000, 2_000_000
 _DISTINCT, _DISTINCT_CELL = 400, 100
 """Bytes that a distinct record takes, and each of its cells, where they take most: when the release is audited."""
+_COPIES = 4
+"""How often a text that occurs is held: by the count, the domains of the search and of the audit, and their labels."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,19 @@ class Budget:
         """Return how many records may be read or written at a time."""
         return min(max(self.bytes // 8 // (_CELL * max(columns, 1)), _FEWEST), _MOST)
 
-    def distinct(self, columns: int) -> int:
-        """Return how many distinct records fit."""
-        return (self.bytes - self.bytes // 8) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
+    def distinct(self, columns: int, texts: int = 0) -> int:
+        """Return how many distinct records fit, whose different texts are so many bytes."""
+        left = self.bytes - self.bytes // 8 - _COPIES * texts
+        return max(left, 0) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
 
-    def require(self, distinct: int, columns: int) -> None:
+    def require(self, distinct: int, columns: int, texts: int = 0) -> None:
         """Raise if so many distinct records do not fit."""
-        fits = self.distinct(columns)
+        fits = self.distinct(columns, texts)
         if distinct > fits:
             raise OverBudget(
                 "the distinct records do not fit into the memory",
                 where="memory",
-                got=f"more than {fits:,} distinct records of {columns} columns, which {told(self.bytes)} hold",
+                got=f"more than the {fits:,} distinct records of {columns} columns that {told(self.bytes)} hold",
                 hint=_HINT,
             )
 

@@ -58,7 +58,7 @@ def count(
     firsts: list[pl.DataFrame] = []
     progress(what, 0, scan.total)
     for part in scan.parts(places, budget.rows(len(places))):
-        with reading(scan.paths[0], format_of(scan.paths[0])):
+        with reading(part.path, format_of(part.path)):
             if wanted or not firsts:
                 firsts.append(part.frame.head(wanted).collect())
                 wanted -= firsts[-1].height
@@ -99,13 +99,18 @@ class _Tally:
         self.counts.append(found.collect(engine="streaming"))
         if sum(count.height for count in self.counts) > 2 * self.settled:
             self.settled = self.merged().height
-            self.budget.require(self.settled, len(self.places))
+            self.budget.require(self.settled, len(self.places), self._texts())
 
     def merged(self) -> pl.DataFrame:
         """Return each record once."""
         if len(self.counts) > 1:
             self.counts = [pl.concat(self.counts).group_by(self.keys).agg(pl.col(_TIMES).sum())]
         return self.counts[0]
+
+    def _texts(self) -> int:
+        """Return the bytes of the texts that are held."""
+        held = (self.counts[0][name].unique().cast(pl.String) for name in self.categories)
+        return sum(int(texts.str.len_bytes().sum()) for texts in held)
 
     def _category(self, name: str) -> pl.DataType:
         return self.categories.setdefault(name, pl.Categorical(pl.Categories.random()))

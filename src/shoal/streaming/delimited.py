@@ -107,8 +107,9 @@ class DelimitedScan:
         before = 0
         for dialect in self.dialects:
             blocks = _quoted_blocks if dialect.is_quoted else _plain_blocks
-            for frame, done in blocks(dialect, list(places), rows):
-                yield Part(frame.lazy(), before + done)
+            with reading(dialect.path, "csv"):
+                for frame, done in blocks(dialect, list(places), rows):
+                    yield Part(frame.lazy(), dialect.path, before + done)
             before += dialect.path.stat().st_size
 
 
@@ -183,13 +184,13 @@ def _plain_block(block: str, dialect: Dialect, places: list[int], line: int) -> 
     """Return the rows of some lines that start at a line of the file, and how many lines there are."""
     width, delimiter = len(dialect.header), dialect.delimiter
     lines = pl.Series([block]).str.split("\n").explode()
-    if width == 1:  # an empty line is a missing value
-        return pl.DataFrame({key(place): lines for place in places}), len(lines)
     counts = lines.str.count_matches(delimiter, literal=True) + 1
     filled = lines != ""
     bad = ((counts != width) & filled).arg_true()
     if len(bad):
         ragged(dialect.where, line + int(bad[0]), int(counts[int(bad[0])]), width)
+    if width == 1:  # an empty line is a missing value
+        return pl.DataFrame({key(place): lines for place in places}), len(lines)
     return _parsed(lines.filter(filled), dialect, places, quote=None), len(lines)
 
 
@@ -200,7 +201,7 @@ def _parsed(lines: pl.Series, dialect: Dialect, places: list[int], quote: str | 
     width = len(dialect.header)
     blank = dialect.delimiter * (width - 1)  # a first line that may be lost: polars drops a byte order mark there
     frame = pl.read_csv(
-        io.BytesIO("\n".join([blank, *lines]).encode()),
+        io.BytesIO(f"{blank}\n{lines.str.join(chr(10)).item()}".encode()),
         has_header=False,
         new_columns=[key(place) for place in range(width)],
         separator=dialect.delimiter,
@@ -248,9 +249,10 @@ def _quoted_block(block: str, dialect: Dialect, places: list[int], line: int, ru
     if rule is None or "\r" in block:
         return None
     lines = pl.Series([block.lstrip("\ufeff") if line == 1 else block]).str.split("\n").explode()
-    lines = lines.slice(1 if line == 1 else 0)
     filled = lines.filter(lines != "")
-    return _parsed(filled, dialect, places, dialect.quote) if filled.str.contains(rule).all() else None
+    if not filled.str.contains(rule).all():
+        return None
+    return _parsed(filled.slice(1 if line == 1 else 0), dialect, places, dialect.quote)
 
 
 def _rows(

@@ -50,7 +50,7 @@ class ParquetScan:
             for start in range(0, max(height, 1), rows):
                 length = min(rows, height - start)
                 done += length
-                yield Part(whole.slice(start, length), done)
+                yield Part(whole.slice(start, length), path, done)
 
 
 def _lazy(path: Path) -> pl.LazyFrame:

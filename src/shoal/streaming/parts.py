@@ -18,6 +18,8 @@ class Part:
     """Some records, lazily; the columns that were asked for have names of our own (:func:`key`)."""
 
     frame: pl.LazyFrame
+    path: Path
+    """The file that they are in."""
     done: int
     """How much of the whole table is read when this part is."""
 
