@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Written:
 
     release: Release
     """The release by its distinct records (:class:`~shoal.tables.tallied.Tallied`)."""
-    audit: Audit
+    audit: Audit = field(repr=False)
     """What was counted from the bytes on the disk."""
     files: dict[str, Path]
     """``release``, ``audit``, ``report`` and ``manifest``: where they are."""
