@@ -152,7 +152,8 @@ def test_auditors_see_why_and_never_what(service: Served) -> None:
     with service.http("aud") as http:
         for path in ("/releases/audited", "/releases/audited/explanation"):
             found = http.get(path)
-            assert found.json()["decisions"][0]["total"] == 20
+            (decided,) = found.json()["decisions"]
+            assert decided["total"] == 20 and decided["client"] == "ann"
             assert "Not_married" not in found.text and "records" not in found.json()
         assert http.get("/releases/never").status_code == 404
 

@@ -122,8 +122,14 @@ def _decided(decided: dict[str, object]) -> str:
     return f"anonymized ({said}); {kept}"
 
 
+def _is_text(data: bytes) -> bool:
+    return b"\0" not in data[:1000]
+
+
 def _put(data: bytes, out: Path | None) -> None:
     if out is None:
+        if sys.stdout.isatty() and not _is_text(data):
+            raise typer.BadParameter("this format is not for a screen: give --out", param_hint="--format")
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return

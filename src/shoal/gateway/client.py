@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import ssl
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -87,9 +89,10 @@ class GatewayClient:
             raise MissingExtra.of("httpx", "gateway", "asking a gateway") from None
         self._httpx = httpx
         headers = {b"Authorization": f"Bearer {key}".encode()}
+        trusted = verify if isinstance(verify, bool) else _trusted(verify)
         try:
-            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, verify=verify)
-        except (httpx.InvalidURL, OSError):
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, verify=trusted)
+        except httpx.InvalidURL:
             raise Unavailable("the address is not one", where="url") from None
 
     def tables(self) -> dict[str, Any]:
@@ -147,6 +150,13 @@ class GatewayClient:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _trusted(certificate: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificate)
+    except OSError:  # an SSLError is one
+        raise Unavailable("the certificate cannot be read", where=Path(certificate).name) from None
 
 
 def _answered(reply: Reply) -> Answered:

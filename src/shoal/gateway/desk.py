@@ -76,7 +76,7 @@ class Desk:
         entries = self.gateway.ledger.entries(request=number)
         if not entries:
             return None
-        decisions = [entry["decision"] for entry in entries]
+        decisions = [{**entry["decision"], "client": entry["client"]} for entry in entries]
         return {"request": number, "decisions": decisions, "refusals": {}, "notes": []}
 
     def offered(self) -> dict[str, Any]:

@@ -388,6 +388,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
         yield
         service.workers.close()
         service.checkers.close()
+        gc.unfreeze()  # else libraries would complain about what is left
 
     app = FastAPI(
         title="shoal gateway",
@@ -396,10 +397,10 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
         lifespan=lifespan,
         docs_url=None,  # they would fetch scripts from elsewhere
         redoc_url=None,
+        routes=list(_router.routes),
     )
     app.state.service = service
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    app.include_router(_router)
     for kind, handler in {Trouble: _told, RequestValidationError: _no_request, HTTPException: _http}.items():
         app.add_exception_handler(kind, handler)
     said = config.server

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from threading import Lock
@@ -229,10 +230,11 @@ def _plain(value: Any) -> Any:
 
 
 def _stamp(paths: Sequence[Path]) -> str:
-    try:
-        found = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.exists()]
-    except OSError:
-        found = []
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            stat = path.stat()
+            found.append((path.name, stat.st_mtime_ns, stat.st_size))
     if not found:
         raise Unavailable("the file cannot be read", where=paths[0].name)
     return _hashed(found)
