@@ -18,6 +18,7 @@ NAMES = (
     "startup",
     "mondrian_adult",
     "mondrian_million",
+    "larger_than_memory",
     "audit_speed",
     "full_domain",
     "golden",

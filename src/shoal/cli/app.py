@@ -16,12 +16,14 @@ from shoal.cli.options import (
     Delimiter,
     Encoding,
     Json,
+    Memory,
     Out,
     PolicyFile,
     Quiet,
     Quote,
     Sheet,
     reading,
+    refuse_with_memory,
 )
 from shoal.cli.policy import app as policy_app
 
@@ -129,6 +131,7 @@ def anonymize(
         Path | None,
         typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
     ] = None,
+    memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -139,6 +142,8 @@ def anonymize(
     """Make a release: the published table, its audit, a report and a manifest.
 
     The written file is read back and audited; if anything does not hold, nothing is left behind.
+
+    With --memory the table may be larger than memory: Parquet or CSV, also a folder of files or a pattern.
     """
     from shoal.bounds import LowerBound
     from shoal.pipeline import anonymize as release_of
@@ -147,11 +152,21 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
+    given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
+    effort = None if bound is None else LowerBound(effort=bound)
+    if memory is not None:
+        refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
     with show.progress(quiet or json) as progress:
-        given = reading(delimiter, quote, encoding, sheet)
-        effort = None if bound is None else LowerBound(effort=bound)
-        release = release_of(data, Policy.read(policy), progress=progress, bound=effort, key=key, **given)
-        files = release.write(out, format=format, statistics=statistics)
+        if memory is not None:
+            from shoal.streaming import anonymize_file
+
+            written = anonymize_file(
+                data, asked, out, memory=memory, format=format, progress=progress, bound=effort, **given
+            )
+            release, files = written.release, written.files
+        else:
+            release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)
+            files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:

@@ -16,6 +16,13 @@ Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a CSV, where i
 Quote = Annotated[str | None, typer.Option(help="Quote character of a CSV, where it should not be detected.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV, where it should not be detected.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="For tables larger than memory (Parquet or CSV): how much the data may take, for example 4GB.",
+        show_default=False,
+    ),
+]
 Standing = Annotated[
     str | None, typer.Option(help="What stands for a published range in --statistics: midpoint, uniform or class.")
 ]
@@ -28,3 +35,11 @@ def reading(delimiter: str | None, quote: str | None, encoding: str | None, shee
     """Return the options that were given for reading a file."""
     given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "sheet": sheet}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def refuse_with_memory(**given: object) -> None:
+    """Complain about options that need the records one by one, where --memory says to count them."""
+    for name, value in given.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter("needs the records one by one, --memory counts them", param_hint=option)
