@@ -64,7 +64,7 @@ class Earlier:
     released: frozenset[str] = frozenset()
     """The tables of which there was an answer as it is."""
     anonymized: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The tables of which there was an anonymized answer → the versions."""
+    """The tables of which there was an anonymized answer → the versions, up to two: then one is not that of now."""
     published: frozenset[str] = frozenset()
     """``table.column`` of each column that an anonymized answer touched."""
     groups: dict[tuple[str, str], Ints] = field(default_factory=dict)
@@ -269,7 +269,8 @@ def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) 
             raw |= entry["weights"]
             released.add(table)
         else:
-            anonymized[table] = anonymized.get(table, frozenset()) | {version}
+            versions = anonymized.get(table, frozenset())
+            anonymized[table] = versions if len(versions) > 1 else versions | {version}
             published |= entry["weights"].keys()
         if packed is not None:
             new = np.frombuffer(zlib.decompress(packed), np.int32)

@@ -29,6 +29,8 @@ _OWNERS = 8
 """Owners that are asked at once, where several hold a table."""
 _UNDERSTOOD = 2_000
 """Texts whose meaning is remembered."""
+_SHORT = 1_000
+"""Characters of a text whose meaning is remembered: a long list of values takes more place than it saves time."""
 _TRIES = 20
 """How often a request is decided again because the client got another answer meanwhile."""
 
@@ -177,6 +179,8 @@ class Gateway:
 
     def _parsed(self, text: str) -> Request:
         schema = self._schema(text)
+        if len(text) > _SHORT:
+            return parse(text, schema)
         return _understood(text, tuple(schema.tables.items()), schema.joins)
 
     def _schema(self, text: str) -> Schema:
