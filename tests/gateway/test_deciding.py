@@ -63,6 +63,15 @@ def test_a_new_version_does_not_make_a_client_forget(opened: Opened) -> None:
     assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "anonymize"
 
 
+def test_a_weight_that_was_raised_counts_for_what_a_client_has(opened: Opened) -> None:
+    source = Memory(people=people())
+    opened(source, POLICY).ask("ann", "SELECT ill FROM people")
+    raised = opened(source, {**POLICY, "sensitive": {"ill": {"weight": 1}}})  # the same ledger
+    (decided,) = raised.ask("ann", "SELECT age FROM people").decisions
+    assert (decided.together, decided.action) == ({"people.ill": 1}, "anonymize")
+    assert raised.ask("bob", "SELECT age FROM people").decisions[0].action == "release"
+
+
 def test_two_requests_at_once_are_not_weighed_alone(opened: Opened) -> None:
     gateway = opened(Memory(people=people()), POLICY)
     texts = ["SELECT age FROM people", "SELECT zip FROM people", "SELECT sex FROM people"] * 4

@@ -144,7 +144,8 @@ def _weighed(holding: Holding, asked: Request, earlier: Earlier) -> tuple[Weighe
     except PolicyError:
         raise Refused("a column without a role in the owner's policy", where=holding.name) from None
     own = holding.weighed(asked.touched, alone.weights)
-    before = {name: weight for name, weight in earlier.raw.items() if name not in own}
+    now = holding.declared()  # the owner may have raised a weight since
+    before = {name: max(weight, now.get(name, 0.0)) for name, weight in earlier.raw.items() if name not in own}
     total = sum((Fraction(repr(weight)) for weight in (*alone.weights.values(), *before.values())), Fraction(0))
     heavy = alone.threshold is not None and total > Fraction(repr(alone.threshold))
     action: Literal["release", "anonymize"] = "anonymize" if heavy else alone.action

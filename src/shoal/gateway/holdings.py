@@ -17,7 +17,7 @@ import polars as pl
 from shoal.auditing import audit
 from shoal.domains import STAR
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
-from shoal.gateway.answering import Shown, combined
+from shoal.gateway.answering import Remembered, Shown, combined
 from shoal.gateway.config import Joined, Owner, Table
 from shoal.gateway.meaning import Meanings
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL
@@ -37,6 +37,8 @@ _TRIES = 5
 """How often a table is read again that changed meanwhile."""
 _KEPT = 64
 """Recodings of single requests that are kept for a version."""
+_REMEMBERED = 64_000_000
+"""Bytes of the answers that all of these remember."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,11 @@ class Holding:
         """Return the weights of columns under the names that all tables of the family know."""
         return {self.bases.get(name, f"{self.name}.{name}"): weights[name] for name in columns}
 
+    def declared(self) -> dict[str, float]:
+        """Return the weights that the policy gives, under the names that all tables of the family know."""
+        roles = {**self.policy.quasi_identifiers, **self.policy.sensitive}
+        return self.weighed(roles, {name: role.weight for name, role in roles.items()})
+
     def whole(self, version: Version) -> Made:
         """Return the one recoding of the whole table."""
         return self._made(version, None)
@@ -261,7 +268,8 @@ def _make(frame: pl.DataFrame, policy: Policy, columns: frozenset[str] | None) -
     part = pl.DataFrame([frame[name] for name in (*kept, *hidden)])
     if policy.subject is None:
         part = part.with_columns(pl.Series(_RECORD, np.arange(frame.height)))
-    return replace(_asked(anonymize(part, restricted), frame, restricted), columns=shows)
+    made = _asked(anonymize(part, restricted), frame, restricted)
+    return replace(made, columns=shows, shown=replace(made.shown, remembered=Remembered(_REMEMBERED // _KEPT)))
 
 
 def _restricted(policy: Policy, columns: frozenset[str]) -> Policy:
