@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -118,3 +119,28 @@ def test_an_answer_as_it_is_does_not_split_the_classes_of_an_earlier_version(ope
     assert gateway.ask("bob", "SELECT zip, salary FROM people").decisions[0].action == "release"
     assert gateway.ask("ann", "SELECT zip, salary FROM people").decisions[0].action == "anonymize"
     assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "release"  # nothing links that
+
+
+def test_a_link_counts_for_attackers_who_know_some_columns(opened: Opened) -> None:
+    """Whoever knows a ZIP code finds few records once it is known as it is, though none by what is published."""
+    people = {"zip": [f"z{n // 2}" for n in range(12)], "age": [30] * 12, "salary": list(range(12))}
+    scenario = {"name": "scenarios", "k": K, "known": [["zip"], ["age"]]}
+    quasi = {"zip": suppress(2), "age": suppress(4)}
+    policy = {**PROMISE, "quasi_identifiers": quasi, "sensitive": ["salary"], "models": [scenario]}
+    gateway = opened(Memory(people=pl.DataFrame(people)), policy)
+    assert set(gateway.ask("bob", "SELECT zip, age FROM people").table["zip"]) == {"*"}
+    assert gateway.ask("ann", "SELECT zip, salary FROM people").decisions[0].action == "release"
+    with pytest.raises(Refused, match="tell apart the persons"):
+        gateway.ask("ann", "SELECT age, salary FROM people")
+
+
+def test_a_link_that_cannot_be_counted_is_refused(opened: Opened, tmp_path: Path) -> None:
+    """Who in the population has the exact ZIP code is not known here."""
+    people = pl.DataFrame({"zip": ["z"] * 12, "age": [30] * 12, "salary": list(range(12))})
+    people.select("zip", "age").write_csv(tmp_path / "population.csv")
+    quasi = {"zip": suppress(2), "age": suppress(4)}
+    promise = {**PROMISE, "models": [{"name": "k-map", "k": K}], "population": str(tmp_path / "population.csv")}
+    gateway = opened(Memory(people=people), {**promise, "quasi_identifiers": quasi, "sensitive": ["salary"]})
+    gateway.ask("ann", "SELECT zip, salary FROM people")
+    with pytest.raises(Refused, match="tell apart the persons"):
+        gateway.ask("ann", "SELECT age, salary FROM people")

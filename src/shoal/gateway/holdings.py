@@ -196,15 +196,18 @@ class Holding:
     def keeps_beside(self, version: Version, columns: frozenset[str]) -> bool:
         """Return whether the one recoding keeps every promise for a reader who knows some columns as they are.
 
-        Such a reader splits each class by them: what must hold is counted again on the parts. Columns that the table
-        lacks cannot be counted, so it does not.
+        Such a reader splits each class by them: what must hold is counted again on the parts. Where that cannot be
+        counted (columns that the table lacks or never publishes, models that ask the population), it does not.
         """
-        if not columns <= set(version.frame.columns):
+        if not columns <= self.policy.quasi_identifiers.keys():
             return False
         made = self.whole(version)
         with self._lock:
             if columns not in version.laid_over:
-                version.laid_over[columns] = _holds_beside(made, version.frame, self.policy, columns)
+                try:
+                    version.laid_over[columns] = _holds_beside(made, version.frame, self.policy, columns)
+                except PolicyError:
+                    version.laid_over[columns] = False
             return version.laid_over[columns]
 
     def _made(self, version: Version, columns: frozenset[str] | None) -> Made:
@@ -311,18 +314,27 @@ def _asked(release: Release, frame: pl.DataFrame, policy: Policy) -> Made:
 
 
 def _holds_beside(made: Made, frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> bool:
-    """Whether the classes of a release, each split by some original columns, keep every model of its policy."""
+    """Whether the classes of a release, each split by some original columns, keep every model of its policy.
+
+    A column that is known as it is shows both, what is published and what it was, so that models which think of
+    attackers with some of the columns only count it where these know it.
+    """
     published = {name: made.shown.frame[name] for name in (*policy.quasi_identifiers, *policy.sensitive)}
-    beside = {f"{_RECORD} {name}": frame[name].gather(made.rows) for name in sorted(columns)}
+    exact = {name: _both(published[name], frame[name].gather(made.rows)) for name in columns}
     split = Policy(
-        quasi_identifiers=[*policy.quasi_identifiers, *beside],
+        quasi_identifiers=list(policy.quasi_identifiers),
         sensitive=policy.sensitive,
         models=policy.models,
         subject=policy.subject,
     )
     subjects = None if policy.subject is None else plain(frame[policy.subject]).gather(made.rows)
-    counted = audit(pl.DataFrame({**published, **beside}), split, subjects=subjects)
+    counted = audit(pl.DataFrame({**published, **exact}), split, subjects=subjects)
     return all(model.holds for model in counted.models)
+
+
+def _both(published: pl.Series, original: pl.Series) -> pl.Series:
+    pairs = zip(published.to_list(), original.to_list(), strict=True)
+    return pl.Series([repr(pair) for pair in pairs], dtype=pl.String)
 
 
 def _order_seed(policy: Policy) -> int:
