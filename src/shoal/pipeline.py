@@ -22,6 +22,7 @@ from shoal.release import Release, attained_by, disagreements
 from shoal.tables.anatomize import anatomized
 from shoal.tables.apply import apply
 from shoal.tables.check import check
+from shoal.tables.engines import engine_of
 from shoal.tables.outputs import formed
 from shoal.tables.pseudonyms import Key, pseudonymized
 from shoal.tables.source import Source, open_table
@@ -79,6 +80,9 @@ def anonymize(
     >>> shoal.anonymize(table, policy)
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
+    if engine := engine_of(table):
+        release: Release = engine.anonymize(table, policy, progress=progress, bound=bound, key=key, **options)
+        return release
     policy = Policy.of(policy)
     given = open_table(table, **options)
     source = treated(given, policy)

@@ -96,7 +96,7 @@ class Release:
             raise WriteError("no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS))
         self._spare_the_source(folder, f"release{ENDINGS[kind]}")
         try:
-            with _workshop(folder) as workshop:
+            with workshop_in(folder) as workshop:
                 names = self._write_all(workshop, kind, statistics=statistics)
                 blocked = [name for name in names if (folder / name).is_dir()]
                 if blocked:
@@ -226,7 +226,7 @@ _PREFIX = ".shoal-"
 
 
 @contextmanager
-def _workshop(folder: Path) -> Iterator[Path]:
+def workshop_in(folder: Path) -> Iterator[Path]:
     """A hidden folder inside the result's, gone whatever happens; the result's too, if it is new and stays empty."""
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
