@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
-from collections.abc import Callable
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +64,49 @@ def opened(tmp_path: Path) -> Callable[..., Gateway]:
         return Gateway(config, sources={"north": source})
 
     return make
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A PostgreSQL server of the machine's own, started for these tests."""
+    initdb, pg_ctl = shutil.which("initdb"), shutil.which("pg_ctl")
+    if initdb is None or pg_ctl is None:
+        pytest.skip("no PostgreSQL server on this machine")
+    folder = Path(tempfile.mkdtemp(prefix="shoal-postgresql-"))
+    who: dict[str, Any] = {}
+    if os.geteuid() == 0:  # the server refuses to run as root
+        nobody = pwd.getpwnam("nobody")
+        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = folder / "data"
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    try:
+        subprocess.run(
+            [initdb, "-D", data, "-U", "shoal", "-A", "trust", "-E", "UTF8"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
+        subprocess.run(
+            [pg_ctl, "-D", data, "-o", options, "-l", folder / "log", "-w", "start"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **who,
+        )
+        try:
+            yield f"postgresql://shoal@127.0.0.1:{port}/postgres"
+        finally:
+            subprocess.run(
+                [pg_ctl, "-D", data, "-m", "immediate", "stop"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **who,
+            )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

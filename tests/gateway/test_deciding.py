@@ -362,3 +362,72 @@ def test_a_table_that_changes_while_it_is_read_is_read_again(opened: Opened) -> 
             return found
 
     assert opened(Moving(people=people()), POLICY).ask("ann", "SELECT age FROM people").table.height == 61
+
+
+def scattered() -> pl.DataFrame:
+    """People of whom only two share a ZIP code."""
+    return people().with_columns(zip=pl.Series([f"53{700 + n % 30}" for n in range(60)]))
+
+
+def test_an_answer_as_it_is_and_an_anonymized_one_are_not_linked(opened: Opened) -> None:
+    """Both show the illness as it is: a rare one finds the exact ZIP code of a published record."""
+    gateway = opened(Memory(people=scattered()), POLICY)
+    assert gateway.ask("ann", "SELECT zip, ill FROM people").decisions[0].action == "release"
+    with pytest.raises(Refused, match="tell apart the persons"):
+        gateway.ask("ann", "SELECT age, ill FROM people")
+    assert gateway.ask("ann", "SELECT age FROM people").decisions[0].action == "anonymize"  # nothing links that
+    assert gateway.ask("bob", "SELECT age, zip, ill FROM people").decisions[0].action == "anonymize"
+
+
+def test_after_an_anonymized_answer_what_would_link_to_it_is_anonymized_too(opened: Opened) -> None:
+    gateway = opened(Memory(people=scattered()), POLICY)
+    whole = gateway.ask("ann", "SELECT age, zip, ill FROM people")
+    light = gateway.ask("ann", "SELECT zip, ill FROM people")
+    assert light.decisions[0].weighed.total <= POLICY["threshold"]
+    assert light.decisions[0].action == "anonymize"
+    assert any("tell apart" in note for note in light.decisions[0].notes)
+    assert sorted(light.table.rows()) == sorted(whole.table.select("zip", "ill").rows())
+
+
+def test_quasi_identifiers_alone_link_nothing(opened: Opened) -> None:
+    """Who has the exact ZIP codes and nothing beside them knows what attackers are thought to know anyway."""
+    gateway = opened(Memory(people=people()), POLICY)
+    assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "release"
+    assert gateway.ask("ann", "SELECT age, ill FROM people").decisions[0].action == "anonymize"
+
+
+def test_a_link_that_breaks_no_promise_is_no_reason_to_refuse(opened: Opened) -> None:
+    """Everybody has the same ZIP code: as it is it splits no class."""
+    gateway = opened(Memory(people=people().with_columns(zip=pl.lit("53711"))), POLICY)
+    assert gateway.ask("ann", "SELECT zip, ill FROM people").decisions[0].action == "release"
+    assert gateway.ask("ann", "SELECT age, ill FROM people").decisions[0].action == "anonymize"
+
+
+def test_a_link_must_keep_every_model(opened: Opened) -> None:
+    """By sex every class splits into groups of k, but not into groups of two illnesses."""
+    table = pl.DataFrame(
+        {
+            "name": [str(n) for n in range(24)],
+            "age": [20 + n // 12 for n in range(24)],
+            "zip": ["53711"] * 24,
+            "sex": ["fm"[n % 2] for n in range(24)],
+            "ill": [("flu", "gout")[n % 2] for n in range(24)],
+        }
+    )
+    diverse = {**POLICY, "models": [*POLICY["models"], {"name": "distinct-l-diversity", "on": "ill", "l": 2}]}
+    for client, policy, answered in (("ann", POLICY, True), ("bob", diverse, False)):
+        gateway = opened(Memory(people=table), policy)
+        gateway.ask(client, "SELECT sex, ill FROM people")
+        try:
+            gateway.ask(client, "SELECT age, zip, ill FROM people")
+        except Refused:
+            assert not answered
+        else:
+            assert answered
+
+
+def test_with_a_recoding_for_each_request_any_link_is_refused(opened: Opened) -> None:
+    gateway = opened(Memory(people=people()), POLICY, recoding="each")
+    gateway.ask("ann", "SELECT zip, ill FROM people")
+    with pytest.raises(Refused, match="tell apart the persons"):
+        gateway.ask("ann", "SELECT age, zip, ill FROM people")

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -99,56 +92,10 @@ def test_what_is_not_there_is_told_without_its_address(tmp_path: Path) -> None:
             assert "hunter2" not in str(error.value) and str(tmp_path) not in str(error.value)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """A PostgreSQL server of the machine's own, started for these tests."""
-    initdb, pg_ctl = shutil.which("initdb"), shutil.which("pg_ctl")
-    if initdb is None or pg_ctl is None:
-        pytest.skip("no PostgreSQL server on this machine")
-    folder = Path(tempfile.mkdtemp(prefix="shoal-postgresql-"))
-    who: dict[str, Any] = {}
-    if os.geteuid() == 0:  # the server refuses to run as root
-        nobody = pwd.getpwnam("nobody")
-        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data = folder / "data"
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-    try:
-        subprocess.run(
-            [initdb, "-D", data, "-U", "shoal", "-A", "trust", "-E", "UTF8"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **who,
-        )
-        subprocess.run(
-            [pg_ctl, "-D", data, "-o", options, "-l", folder / "log", "-w", "start"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **who,
-        )
-        try:
-            yield f"postgresql://shoal@127.0.0.1:{port}/postgres"
-        finally:
-            subprocess.run(
-                [pg_ctl, "-D", data, "-m", "immediate", "stop"],
-                check=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                **who,
-            )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @pytest.fixture
 def filled(server: str) -> str:
     with psycopg.connect(server, autocommit=True) as db:
-        db.execute("DROP TABLE IF EXISTS people")
+        db.execute("DROP TABLE IF EXISTS people CASCADE")
         db.execute("CREATE TABLE people (name text, marital_status text, age int, race text, sex text, salary text)")
         for row in datasets.employees().rows():
             db.execute("INSERT INTO people VALUES (%s, %s, %s, %s, %s, %s)", row)
@@ -159,9 +106,9 @@ def test_postgresql_reads_and_cannot_write(filled: str) -> None:
     source = PostgreSQL(filled)
     assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
     with pytest.raises(Unavailable):
-        source._fetch("DELETE FROM people", "people")
+        source._fetch("people", "DELETE FROM people")
     with pytest.raises(Unavailable) as error:
-        source._fetch("SELECT name::int FROM people", "people")
+        source._fetch("people", "SELECT name::int FROM people")
     assert "Alice" not in str(error.value)
     with pytest.raises(Unavailable):
         source.read(HOSTILE)
@@ -176,6 +123,37 @@ def test_postgresql_versions_follow_the_content(filled: str) -> None:
         changed = source.version("people")
         db.execute("UPDATE people SET age = age - 1 WHERE name = 'Alice'")  # its place on the disk differs now
     assert changed != before == source.version("people")
+
+
+def test_a_table_is_hashed_again_only_after_a_write(filled: str) -> None:
+    source = PostgreSQL(filled)
+    scans: list[str] = []
+    real = source._fetch
+    source._fetch = lambda table, *told: scans.extend(told) or real(table, *told)  # type: ignore[method-assign,func-returns-value]
+    before = source.version("people")
+    scans.clear()
+    assert [source.version("people") for _ in range(5)] == [before] * 5
+    assert not scans
+    with psycopg.connect(filled) as db:
+        db.execute("UPDATE people SET age = 99 WHERE name = 'Alice'")
+        assert source.version("people") == before  # not yet committed
+        db.commit()
+        assert source.version("people") != before
+    with psycopg.connect(filled, autocommit=True) as db:
+        db.execute("CREATE OR REPLACE VIEW seen AS SELECT * FROM people")
+    source.version("seen")
+    scans.clear()
+    source.version("seen")
+    assert scans  # what a view shows may be another server's
+
+
+def test_a_connection_that_was_cut_is_made_anew(filled: str) -> None:
+    source = PostgreSQL(filled)
+    before = source.version("people")
+    source.version("people")
+    with psycopg.connect(filled, autocommit=True) as db:
+        db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    assert source.version("people") == before
 
 
 def test_postgresql_keeps_types(server: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -62,25 +63,61 @@ def decide(holding: Holding, asked: Request, earlier: Earlier) -> Outcome:
 
     The weights of all columns that it touches are added up, with those that the client already has as they are. At or
     under the threshold it is answered with the data as they are; above, from a recoding that keeps the models: the
-    one recoding of the table, or one of the requested columns. Where none can be found it is refused.
+    one recoding of the table, or one of the requested columns. Where none can be found it is refused; and where answers
+    of both kinds, linked by a column that both show as it is, would break a promise.
     """
     version = holding.now()
     missing = [name for name in asked.touched if name not in version.frame.columns]
     if missing:
         raise Refused("this owner's table lacks a column", where=holding.name, got=", ".join(missing))
     weighed, together = _weighed(holding, asked, earlier)
-    decided = Decided(holding.owner, holding.name, version.name, weighed, together, weighed.action)
     weights = holding.weighed(asked.touched, weighed.weights)
-    if weighed.action == "release":
+    links = _links(holding, version, earlier, raw=weights) if weighed.action == "release" else frozenset()
+    action: Literal["release", "anonymize"] = "anonymize" if links else weighed.action
+    decided = Decided(holding.owner, holding.name, version.name, weighed, together, action, notes=_told_links(links))
+    if action == "release":
         return Outcome(decided, evaluate(asked, version.raw), weights, None)
     _unpinned(holding, earlier)
+    linked = _links(holding, version, earlier, published=weights)
+    if linked:
+        what = "what the client has as it is would tell apart the persons of this answer"
+        hint = f"ask without the columns that it has beside {', '.join(sorted(linked))}"
+        raise Refused(what, where=holding.name, hint=hint)
     made = holding.whole(version) if holding.said.recoding == "one" else holding.part(version, asked.touched)
     found = evaluate(asked, made.shown)
     groups = None if holding.said.recoding == "one" else _checked(holding, version, made, found, earlier)
     explained = replace(
-        decided, recoding=holding.said.recoding, steps=made.steps, attained=made.attained, notes=found.notes
+        decided,
+        recoding=holding.said.recoding,
+        steps=made.steps,
+        attained=made.attained,
+        notes=(*decided.notes, *found.notes),
     )
     return Outcome(explained, found, weights, groups)
+
+
+def _links(
+    holding: Holding,
+    version: Version,
+    earlier: Earlier,
+    *,
+    raw: Iterable[str] = (),
+    published: Iterable[str] = (),
+) -> frozenset[str]:
+    """Return the columns as they are that would break a promise of anonymized answers, once the client has these too.
+
+    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. With a recoding
+    for each request nobody knows what later answers will show: there any link is one too many.
+    """
+    columns = holding.linking({*earlier.raw, *raw}, earlier.published | set(published))
+    safe = not columns or (holding.said.recoding == "one" and holding.keeps_beside(version, columns))
+    return frozenset() if safe else columns
+
+
+def _told_links(columns: frozenset[str]) -> tuple[str, ...]:
+    if not columns:
+        return ()
+    return (f"anonymized: as they are, {', '.join(sorted(columns))} would tell apart persons of an earlier answer",)
 
 
 def _weighed(holding: Holding, asked: Request, earlier: Earlier) -> tuple[Weighed, dict[str, float]]:

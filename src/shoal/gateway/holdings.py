@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.auditing import audit
 from shoal.domains import STAR
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
 from shoal.gateway.answering import Shown, combined
@@ -51,6 +52,8 @@ class Made:
     units: Ints | None
     """With a recoding for each request: the person of each published record."""
     people: int = 0
+    rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    """The original record of each published one."""
 
     def groups(self, matched: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         """Return the group of each person among the records of an answer, -1 for who is not in it."""
@@ -74,6 +77,8 @@ class Version:
     frame: pl.DataFrame
     policy: Policy
     made: dict[frozenset[str] | None, Made | Refused] = field(default_factory=dict)
+    laid_over: dict[frozenset[str], bool] = field(default_factory=dict)
+    """Columns as they are → whether the one recoding keeps its promises beside them."""
 
     @cached_property
     def raw(self) -> Shown:
@@ -153,6 +158,33 @@ class Holding:
     def part(self, version: Version, columns: Iterable[str]) -> Made:
         """Return a recoding of some columns only, as the paper does it."""
         return self._made(version, frozenset(columns))
+
+    def linking(self, raw: Iterable[str], published: Iterable[str]) -> frozenset[str]:
+        """Return the quasi-identifiers that answers as they are would add to anonymized ones, record by record.
+
+        Both kinds of answers are given as ``table.column``. A column that both show as it is (a sensitive one) tells
+        which record is which. Without one, quasi-identifiers as they are tell what any attacker of k-anonymity is
+        thought to know anyway.
+        """
+        raw, published = set(raw), set(published)
+        names = {name: self.bases.get(name, f"{self.name}.{name}") for name in (*self.bases, *self._columns())}
+        known = {name for name, base in names.items() if base in raw}
+        exact = {name for name in known if names[name] in published and name not in self.policy.quasi_identifiers}
+        return frozenset(name for name in known if name in self.policy.quasi_identifiers) if exact else frozenset()
+
+    def _columns(self) -> tuple[str, ...]:
+        return () if self._now is None else tuple(self._now.frame.columns)
+
+    def keeps_beside(self, version: Version, columns: frozenset[str]) -> bool:
+        """Return whether the one recoding keeps every promise for a reader who knows some columns as they are.
+
+        Such a reader splits each class by them: what must hold is counted again on the parts.
+        """
+        made = self.whole(version)
+        with self._lock:
+            if columns not in version.laid_over:
+                version.laid_over[columns] = _holds_beside(made, version.frame, self.policy, columns)
+            return version.laid_over[columns]
 
     def _made(self, version: Version, columns: frozenset[str] | None) -> Made:
         with self._lock:
@@ -252,7 +284,23 @@ def _asked(release: Release, frame: pl.DataFrame, policy: Policy) -> Made:
     )
     persons = codes if policy.subject not in (None, _RECORD) else None
     asked = Shown(shown, meanings, persons, max(policy.k, 2), _order_seed(policy))
-    return Made(asked, dict(release.attained), steps, tuple(policy.quasi_identifiers), codes, people)
+    rows = np.zeros(0, np.int64) if release.rows is None else release.rows.to_numpy().astype(np.int64)
+    return Made(asked, dict(release.attained), steps, tuple(policy.quasi_identifiers), codes, people, rows)
+
+
+def _holds_beside(made: Made, frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> bool:
+    """Whether the classes of a release, each split by some original columns, keep every model of its policy."""
+    published = {name: made.shown.frame[name] for name in (*policy.quasi_identifiers, *policy.sensitive)}
+    beside = {f"{_RECORD} {name}": frame[name].gather(made.rows) for name in sorted(columns)}
+    split = Policy(
+        quasi_identifiers=[*policy.quasi_identifiers, *beside],
+        sensitive=policy.sensitive,
+        models=policy.models,
+        subject=policy.subject,
+    )
+    subjects = None if policy.subject is None else plain(frame[policy.subject]).gather(made.rows)
+    counted = audit(pl.DataFrame({**published, **beside}), split, subjects=subjects)
+    return all(model.holds for model in counted.models)
 
 
 def _order_seed(policy: Policy) -> int:

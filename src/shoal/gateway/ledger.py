@@ -69,6 +69,8 @@ class Earlier:
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
     anonymized: tuple[str, ...] = ()
     """The tables of which there was an anonymized answer."""
+    published: frozenset[str] = frozenset()
+    """``table.column`` of each column that an anonymized answer touched."""
     groups: tuple[tuple[str, str, Ints], ...] = ()
     """The table, its version and the groups of each answer with a recoding of its own."""
 
@@ -129,6 +131,7 @@ class Ledger:
             ).fetchall()
         raw: dict[str, float] = {}
         anonymized: dict[str, None] = {}
+        published: set[str] = set()
         groups = []
         for table, version, said, packed in rows:
             entry = json.loads(said)
@@ -136,9 +139,10 @@ class Ledger:
                 raw |= entry["weights"]
             else:
                 anonymized[table] = None
+                published |= entry["weights"].keys()
             if packed is not None:
                 groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-        return Earlier(len(rows), raw, tuple(anonymized), tuple(groups))
+        return Earlier(len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
 
     def append(self, entry: Entry, seen: int) -> bool:
         """Add an entry, if the client has as many of its family as were seen when it was decided; tell whether.

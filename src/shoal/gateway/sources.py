@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -128,7 +129,11 @@ class DuckDB(DataSource):
 
 
 class PostgreSQL(DataSource):
-    """Tables of a PostgreSQL database, in transactions that cannot write."""
+    """Tables of a PostgreSQL database, in transactions that cannot write.
+
+    A table is hashed again only if a transaction of the server wrote something since: as long as the server's snapshot
+    is the same, so is every table.
+    """
 
     def __init__(self, url: str, *, timeout: int = 30) -> None:
         try:
@@ -137,33 +142,75 @@ class PostgreSQL(DataSource):
             raise MissingExtra.of("psycopg", "gateway", "reading a PostgreSQL database") from None
         self._psycopg = psycopg
         self._url, self._timeout = url, timeout
+        self._lock = Lock()
+        self._kept: Any = None
+        """A connection that only asks for the snapshot: a new one for each request would cost more than the answer."""
+        self._seen: dict[str, tuple[str, str]] = {}
+        """Table → the server's snapshot when it was hashed, and its version."""
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        return tuple(self._fetch(f"SELECT * FROM {quoted(table)} LIMIT 0", table)[0])
+        ((names, _),) = self._fetch(table, f"SELECT * FROM {quoted(table)} LIMIT 0")
+        return tuple(names)
 
     def version(self, table: str) -> str:
         """Return a hash of what the table holds, whatever the order of its records."""
+        snapshot, version = self._seen.get(table, ("", ""))
+        if version and self._snapshot(table) == snapshot:
+            return version
         row = f"ROW({', '.join(map(quoted, self.columns(table)))})::text"
         hashed = f"count(*), sum(hashtextextended({row}, 0)), sum(hashtextextended({row}, 1))"
-        return _hashed(self._fetch(f"SELECT {hashed} FROM {quoted(table)}", table)[1][0])
+        kind = f"SELECT relkind FROM pg_class WHERE oid = {_literal(quoted(table))}::regclass"
+        told = self._fetch(table, _SNAPSHOT, kind, f"SELECT {hashed} FROM {quoted(table)}")
+        (snapshot,), (relation,), counted = (rows[0] for _, rows in told)
+        version = _hashed(counted)
+        if relation in _STORED:  # a view may show what another server holds
+            self._seen[table] = str(snapshot), version
+        return version
 
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
-        names, rows = self._fetch(select(table, self.columns(table)), table)
+        ((names, rows),) = self._fetch(table, select(table, self.columns(table)))
         columns = {name: [_plain(row[place]) for row in rows] for place, name in enumerate(names)}
         return open_table(
             pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
         ).frame
 
-    def _fetch(self, statement: str, table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        settings = f"-c default_transaction_read_only=on -c statement_timeout={self._timeout * 1000}"
+    def _fetch(self, table: str, *statements: str) -> list[tuple[list[str], list[tuple[Any, ...]]]]:
+        """Return names and rows of some statements, built from declared names only, all of one moment."""
         try:
-            with self._psycopg.connect(self._url, connect_timeout=self._timeout, options=settings) as connection:
-                cursor = connection.execute(statement)  # built from declared names only
-                return [column.name for column in cursor.description or ()], cursor.fetchall()
+            with self._connected() as connection:
+                connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
+                told = [connection.execute(statement) for statement in statements]
+                return [([column.name for column in one.description or ()], one.fetchall()) for one in told]
         except self._psycopg.Error:  # its text may hold values, and the address
             raise Unavailable("the database cannot be read", where=table) from None
+
+    def _snapshot(self, table: str) -> str:
+        """Return which transactions have written."""
+        with self._lock:
+            for _ in range(2):  # a connection that was kept may be gone
+                try:
+                    if self._kept is None:
+                        self._kept = self._connected()
+                        self._kept.autocommit = True
+                    return str(self._kept.execute(_SNAPSHOT).fetchone()[0])
+                except self._psycopg.Error:
+                    self._kept = None
+        raise Unavailable("the database cannot be read", where=table)
+
+    def _connected(self) -> Any:
+        settings = f"-c default_transaction_read_only=on -c statement_timeout={self._timeout * 1000}"
+        return self._psycopg.connect(self._url, connect_timeout=self._timeout, options=settings)
+
+
+_SNAPSHOT = "SELECT pg_current_snapshot()::text"
+_STORED = ("r", "m")
+"""Tables and materialized views: only a transaction of this server changes what they hold."""
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _plain(value: Any) -> Any:
