@@ -14,12 +14,15 @@ from shoal.cli.options import (
     Data,
     Delimiter,
     Encoding,
+    Engine,
     Json,
+    Master,
     Out,
     PolicyFile,
     Quiet,
     Quote,
     Sheet,
+    on_spark,
     reading,
 )
 from shoal.cli.policy import app as policy_app
@@ -128,6 +131,8 @@ def anonymize(
         Path | None,
         typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
     ] = None,
+    engine: Engine = "local",
+    master: Master = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -146,6 +151,9 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
+    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet):
+        show.elsewhere(data, policy, out, format, master, as_json=json, quiet=quiet)
+        return
     with show.progress(quiet or json) as progress:
         given = reading(delimiter, quote, encoding, sheet)
         effort = None if bound is None else LowerBound(effort=bound)

@@ -29,7 +29,7 @@ from shoal.spark.progress import Stages
 from shoal.spark.recount import other_faults, recounted
 from shoal.spark.release import SparkRelease
 from shoal.spark.searching import BLOCK, ERROR, Bins, Blocks, Search
-from shoal.spark.tally import TIMES, kept, taken
+from shoal.spark.tally import TIMES, each_counted, kept, taken
 from shoal.tables.check import check
 from shoal.tables.columns import plain
 from shoal.tables.encode import Encoded, encode
@@ -271,7 +271,7 @@ def _searched(coded: DataFrame, layout: Layout, policy: Policy, learned: Encoded
     schema = T.StructType([*(coded.schema[name] for name in keys), *texts, *numbers, *last])
     blocks = _in_blocks(coded.where(~F.col("barred")), cutter.tree)
     # as many tasks as blocks: a block is small to send and long to search
-    return blocks.repartition(len(cutter.done), BLOCK).groupBy(BLOCK).applyInArrow(lambda table: search(table), schema)
+    return blocks.repartition(len(cutter.done), BLOCK).groupBy(BLOCK).applyInArrow(search.of_block(), schema)
 
 
 def _applied(pieces: DataFrame, layout: Layout, policy: Policy) -> DataFrame:
@@ -296,12 +296,12 @@ def _shown(keys: list[str], quasi: dict[str, str]) -> list[SparkColumn]:
 
 def _pairs(pieces: DataFrame, layout: Layout, policy: Policy) -> dict[str, list[tuple[str | None, str | None]]]:
     """Return each value that a record holds with each text that it is published as, column by column."""
-    pairs = {}
-    for place, (name, column) in enumerate(policy.quasi_identifiers.items()):
-        both = taken(pieces.select(F.col(layout.key(name)).alias("value"), F.col(f"t{place}").alias("text")).distinct())
-        raw = pl.DataFrame([both["value"].alias(name)])
+    pairs, keys = {}, layout.keys(list(policy.quasi_identifiers))
+    found = each_counted(pieces, [[key, f"t{place}"] for place, key in enumerate(keys)])
+    for place, (both, (name, column)) in enumerate(zip(found, policy.quasi_identifiers.items(), strict=True)):
+        raw = pl.DataFrame([both[keys[place]].alias(name)])
         values = treat_columns(raw, {} if column.treatment is None else {name: column.treatment})[name]
-        pairs[name] = list(zip(plain(values).cast(pl.String).to_list(), both["text"].to_list(), strict=True))
+        pairs[name] = list(zip(plain(values).cast(pl.String).to_list(), both[f"t{place}"].to_list(), strict=True))
     return pairs
 
 

@@ -8,6 +8,7 @@ from operator import and_
 
 import numpy as np
 import polars as pl
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -97,13 +98,17 @@ def pinned(table: DataFrame) -> DataFrame:
     """Return a table that is computed now and never again: what was audited is what the caller gets.
 
     Where Spark has a folder for checkpoints it is written there, and no loss of an executor touches it. Else executors
-    hold it: if one is lost afterwards, reading the table fails, but no other table comes instead.
+    hold it, two of them each part where there are several: if more are lost, reading the table fails, but no other table
+    comes instead.
     """
-    spark = table.sparkSession
-    context = getattr(spark, "_sc", None)
-    if context is not None and context.getCheckpointDir() is not None:
+    context = getattr(table.sparkSession, "_sc", None)
+    if context is None:  # Spark Connect
+        return table.localCheckpoint(eager=True)
+    if context.getCheckpointDir() is not None:
         return table.checkpoint(eager=True)
-    return table.localCheckpoint(eager=True)
+    alone = context.master.startswith("local") and not context.master.startswith("local-cluster")
+    level = StorageLevel.MEMORY_AND_DISK if alone else StorageLevel.MEMORY_AND_DISK_2
+    return table.localCheckpoint(eager=True, storageLevel=level)
 
 
 def _cores(spark: SparkSession) -> int:

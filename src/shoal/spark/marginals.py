@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.policy import Policy
 from shoal.spark.columns import Layout
-from shoal.spark.tally import TIMES, taken
+from shoal.spark.tally import TIMES, each_counted
 from shoal.tables.tallied import Tallied
 
 
@@ -23,11 +22,7 @@ def marginals(combinations: DataFrame, layout: Layout, policy: Policy) -> Tallie
     """
     sensitive = [layout.key(name) for name in layout.counted if name in policy.sensitive]
     units = [[layout.key(name)] for name in layout.counted if name in policy.quasi_identifiers]
-    counts = [
-        taken(combinations.groupBy(*unit).agg(F.sum(TIMES).alias(TIMES)))
-        for unit in [*units, *([sensitive] if sensitive else [])]
-    ]
-    table = side_by_side(counts)
+    table = side_by_side(each_counted(combinations, [*units, *([sensitive] if sensitive else [])]))
     named = {name: table[layout.key(name)] for name in layout.names if layout.key(name) in table.columns}
     blank = pl.Series([None] * table.height, dtype=pl.String)
     every = {name: named.get(name, blank) for name in layout.names if name in named or name in policy.identifiers}

@@ -5,7 +5,7 @@ Each is a value that Spark sends to its executors, and a function from Arrow tab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,7 +89,15 @@ class Search:
     keys: tuple[str, ...]
     """What records are sorted by, so that no order of theirs decides anything, and brought back by."""
 
-    def __call__(self, table: pa.Table) -> pa.Table:
+    def of_block(self) -> Callable[[pa.Table], pa.Table]:
+        """Return the search as a function of one argument: Spark counts the arguments of what it is given."""
+
+        def search(table: pa.Table) -> pa.Table:
+            return self.search(table)
+
+        return search
+
+    def search(self, table: pa.Table) -> pa.Table:
         """Return what becomes of each combination of the block; or why nothing does."""
         block = int(table.column(BLOCK)[0].as_py())
         order = pl.DataFrame(

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,8 @@ def session(master: str | None = None) -> SparkSession:
         There is no pyspark, or no Java.
     """
     try:
-        from pyspark.sql import SparkSession
+        with quietly():
+            from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra.of("pyspark", "spark", "an engine of Spark") from None
     running = SparkSession.getActiveSession()
@@ -56,7 +58,8 @@ def session(master: str | None = None) -> SparkSession:
             builder = builder.config("spark.driver.memory", MEMORY)
     try:
         # what goes wrong is told in words: traces of Java would stand around it
-        return builder.config("spark.log.level", "FATAL").getOrCreate()
+        with quietly():
+            return builder.config("spark.log.level", "FATAL").getOrCreate()
     except Exception as error:  # of py4j or of pyspark, as far as it came
         raise MissingExtra("Spark does not start", got=_first_line(error), hint=_JAVA) from None
 
@@ -68,6 +71,14 @@ def require_java() -> None:
         return
     if shutil.which("java") is None:
         raise MissingExtra("Spark needs Java, and there is none on PATH", got=f"JAVA_HOME={home}", hint=_JAVA)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Leave out that pyspark does not know the newest pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
 
 
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
@@ -82,7 +93,8 @@ def plainly() -> Iterator[None]:
     except ImportError:
         raise MissingExtra.of("pyspark", "spark", "an engine of Spark") from None
     try:
-        yield
+        with quietly():
+            yield
     except ShoalError:
         raise
     except PySparkException as error:

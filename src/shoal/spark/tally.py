@@ -21,6 +21,19 @@ def counted(table: DataFrame, keys: Sequence[str]) -> DataFrame:
     return table.groupBy(*keys).agg(F.count(F.lit(1)).alias(TIMES))
 
 
+def each_counted(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
+    """Return for each of several sets of columns their combinations, with how often each occurs; in one pass."""
+    every = list(dict.fromkeys(key for unit in units for key in unit))
+    sets = [[F.col(key) for key in unit] for unit in units]
+    grouped = table.groupingSets(sets, *every)
+    found = taken(grouped.agg(F.grouping_id().alias("without"), F.sum(TIMES).cast("bigint").alias(TIMES)))
+    numbers = [int("".join("0" if key in unit else "1" for key in every), 2) for unit in units]
+    return [
+        found.filter(found["without"] == number).select(*unit, TIMES)
+        for unit, number in zip(units, numbers, strict=True)
+    ]
+
+
 @contextmanager
 def kept(table: DataFrame) -> Iterator[DataFrame]:
     """Let Spark keep a table while it is looked at more than once."""
