@@ -29,6 +29,7 @@ NAMES = (
     "sarrafi17",
     "yaseen18",
     "statistics_attack",
+    "spark",
 )
 
 

@@ -69,7 +69,9 @@ def here(table: Any) -> pl.DataFrame:
 def adult(records: int) -> pl.DataFrame:
     """Return some records of Adult with the columns of its policy."""
     policy = adult_policy()
-    columns = [name for name in shoal.datasets.adult().columns if name in {*policy.quasi_identifiers, *policy.sensitive}]
+    columns = [
+        name for name in shoal.datasets.adult().columns if name in {*policy.quasi_identifiers, *policy.sensitive}
+    ]
     return shoal.datasets.adult()[:records].select(columns)
 
 

@@ -75,8 +75,7 @@ def test_odd_names_and_missing_values(spark: Any) -> None:
 def test_types_of_spark(spark: Any) -> None:
     table = spark.sql(
         "select cast(id % 3 as tinyint) q, cast(id % 2 as float) / 10 as f, cast(id % 4 as decimal(9,2)) d, "
-        "date_add(date'2020-01-01', cast(id % 3 as int)) day, void as v, cast(id as string) who from range(90) "
-        "lateral view explode(array(null)) as void".replace("void as v, ", "null as v, ")
+        "date_add(date'2020-01-01', cast(id % 3 as int)) day, null as v, cast(id as string) who from range(90)"
     )
     policy = Policy(
         identifiers=["who"], quasi_identifiers=["q", "f", "day", "v"], sensitive=["d"], models=K, publish="ranges"
@@ -109,7 +108,9 @@ def test_persons_are_counted(spark: Any) -> None:
             "ill": [draw.choice("abc") for _ in range(300)],
         }
     )
-    policy = Policy(quasi_identifiers=["age"], sensitive=["ill"], subject="who", models=K, algorithm={"name": "mondrian"})
+    policy = Policy(
+        quasi_identifiers=["age"], sensitive=["ill"], subject="who", models=K, algorithm={"name": "mondrian"}
+    )
     same(spark, frame, policy)
 
 
@@ -132,7 +133,7 @@ def test_an_identifier_in_a_published_table_is_found(spark: Any) -> None:
 
 
 def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shoal.spark.engine as engine
+    from shoal.spark import engine
 
     honest = engine.without_others
 
@@ -146,7 +147,7 @@ def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_records_that_are_lost_are_missed(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shoal.spark.engine as engine
+    from shoal.spark import engine
 
     honest = engine.without_others
     monkeypatch.setattr(engine, "without_others", lambda session, frame: honest(session, frame).limit(290))
@@ -157,7 +158,7 @@ def test_records_that_are_lost_are_missed(spark: Any, monkeypatch: pytest.Monkey
 def test_other_columns_that_were_moved_are_found(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyspark.sql.functions as F  # noqa: N812
 
-    import shoal.spark.engine as engine
+    from shoal.spark import engine
 
     frame = pl.DataFrame({"age": [20, 21] * 20, "city": ["Bonn", "Ulm", "Kiel", "Jena"] * 10})
     policy = Policy(quasi_identifiers=["age"], others="keep", models=K)
@@ -194,7 +195,7 @@ def test_an_empty_table_and_too_high_a_k(spark: Any) -> None:
     policy = Policy(quasi_identifiers=["age"], models=K)
     with pytest.raises(shoal.Infeasible, match="no records"):
         shoal.anonymize(there(spark, pl.DataFrame({"age": [1]})).limit(0), policy)
-    with pytest.raises(shoal.ShoalError, match="more than there are records"):
+    with pytest.raises(shoal.Infeasible, match="the whole table attains 2"):
         shoal.anonymize(there(spark, pl.DataFrame({"age": [1, 2]})), policy)
 
 

@@ -6,7 +6,22 @@ was decided back to its records, ``recount`` audits what Spark holds, ``release`
 ``reading`` are about Spark itself, ``job`` is for ``spark-submit``.
 """
 
-from shoal.spark.engine import anonymize, audit
-from shoal.spark.session import session
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.spark.engine import anonymize, audit
+    from shoal.spark.session import session
+
+_WHERE = {"anonymize": "shoal.spark.engine", "audit": "shoal.spark.engine", "session": "shoal.spark.session"}
 
 __all__ = ["anonymize", "audit", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is first asked for: without pyspark a door can still say what is missing."""
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'shoal.spark' has no attribute {name!r}")

@@ -127,7 +127,9 @@ def binned(
     order = np.argsort(leaves, kind="stable")
     nodes, starts = np.unique(leaves[order], return_index=True)
     found = {}
-    for node, rows in zip(nodes.tolist(), np.split(order, starts[1:]), strict=True):
+    ends = np.append(starts[1:], len(order))
+    for node, start, end in zip(nodes.tolist(), starts, ends[: len(nodes)], strict=True):
+        rows = order[start:end]
         for column, cuts in enumerate(places.get(node, ())):
             if len(cuts):
                 bins = np.searchsorted(cuts, codes[rows, column])

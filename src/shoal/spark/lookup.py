@@ -98,8 +98,8 @@ def pinned(table: DataFrame) -> DataFrame:
     """Return a table that is computed now and never again: what was audited is what the caller gets.
 
     Where Spark has a folder for checkpoints it is written there, and no loss of an executor touches it. Else executors
-    hold it, two of them each part where there are several: if more are lost, reading the table fails, but no other table
-    comes instead.
+    hold it, two of them each part where there are several: if more are lost, reading the table fails, but no other
+    table comes instead.
     """
     context = getattr(table.sparkSession, "_sc", None)
     if context is None:  # Spark Connect

@@ -24,7 +24,7 @@ def recounted(
     The subject of each record may be among the columns: it is for this count only, and no part of the release.
     """
     counts = taken(counted(published, [key for key in layout.keys(layout.counted) if key in published.columns]))
-    subject = None if policy.subject is None else layout.key(policy.subject)
+    subject = layout.key(policy.subject) if policy.subject in layout.names else None
     people = None if subject is None or subject not in counts.columns else counts[subject]
     shown = counts if people is None or subject is None else counts.drop(subject)
     also = [name for name in layout.names if layout.key(name) in published.columns and name != policy.subject]

@@ -89,6 +89,7 @@ _HOW = "executors run Python too: install shoal there, or ship an environment (s
 def plainly() -> Iterator[None]:
     """Tell errors of Spark in words, without the trace of another language."""
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
     except ImportError:
         raise MissingExtra.of("pyspark", "spark", "an engine of Spark") from None
@@ -97,7 +98,7 @@ def plainly() -> Iterator[None]:
             yield
     except ShoalError:
         raise
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         missing = _NO_MODULE.search(str(error))
         if missing:
             library = missing[1].partition(".")[0]
@@ -107,9 +108,14 @@ def plainly() -> Iterator[None]:
         raise TableError("Spark could not do it", got=_first_line(error)) from None
 
 
+_CAUSE = re.compile(r"^(Caused by)?: ")
+
+
 def _first_line(error: BaseException) -> str:
     """Return what an error says first, without the frames of Java and Python."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(("at ", "File ", "Traceback", "JVM", "^", "~"))]
+    lines = [_CAUSE.sub("", line.strip()) for line in str(error).splitlines()]
+    told = [
+        line for line in lines if line and not line.startswith(("at ", "... ", "File ", "Traceback", "JVM", "^", "~"))
+    ]
     named = [line for line in told if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return (named or told or [type(error).__name__])[-1 if named else 0][:300]
+    return (named or told or [type(error).__name__])[-1 if named else 0].rpartition("Exception: ")[2][:300]
