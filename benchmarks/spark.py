@@ -1,8 +1,8 @@
 """Mondrian on Spark, local[2]: beside the published Spark Mondrian, beside our own engine, and as tables grow.
 
-Every run reads Parquet and writes an audited release as Parquet. The peer is mosaicrown's distributed Mondrian, as it was
-measured once on the same kind of machine with the same columns and the same loss (30,162 complete records of Adult, 33
-times each for 995,346).
+Every run reads Parquet and writes an audited release as Parquet. The peer is mosaicrown's distributed Mondrian, as it
+was measured once on the same kind of machine with the same columns and the same loss (30,162 complete records of Adult,
+33 times each for 995,346).
 """
 
 from __future__ import annotations

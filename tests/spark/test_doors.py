@@ -157,7 +157,7 @@ def _policy(folder: Path) -> Path:
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from shoal.spark.session import require_java
+    from shoal.spark.sessions import require_java
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)

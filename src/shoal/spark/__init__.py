@@ -2,7 +2,7 @@
 
 ``engine`` does every stage once, in order; ``columns`` lays a table out, ``tally`` counts it, ``lookup`` brings what
 was decided back to its records, ``recount`` audits what Spark holds, ``release`` writes it. ``marginals``, ``cutting``,
-``searching`` and ``blocks`` are for tables whose combinations do not fit the driver. ``session``, ``progress`` and
+``searching`` and ``blocks`` are for tables whose combinations do not fit the driver. ``sessions``, ``progress`` and
 ``reading`` are about Spark itself, ``job`` is for ``spark-submit``.
 """
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.spark.engine import anonymize, audit
-    from shoal.spark.session import session
+    from shoal.spark.sessions import session
 
-_WHERE = {"anonymize": "shoal.spark.engine", "audit": "shoal.spark.engine", "session": "shoal.spark.session"}
+_WHERE = {"anonymize": "shoal.spark.engine", "audit": "shoal.spark.engine", "session": "shoal.spark.sessions"}
 
 __all__ = ["anonymize", "audit", "session"]
 

@@ -24,7 +24,7 @@ from shoal.spark.lookup import made, pinned, with_others, without_others
 from shoal.spark.progress import Stages, watched
 from shoal.spark.recount import other_faults, other_than_decided, recounted
 from shoal.spark.release import SparkRelease
-from shoal.spark.session import plainly
+from shoal.spark.sessions import plainly
 from shoal.spark.tally import TIMES, counted, kept, taken, tallied
 from shoal.tables.engines import engine_of
 from shoal.tables.pseudonyms import Key

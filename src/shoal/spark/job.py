@@ -29,7 +29,7 @@ def release_of(
     **limits: Any,
 ) -> tuple[Release, dict[str, Path]]:
     """Read a table with Spark, anonymize it there and write the release; return it with its files."""
-    from shoal.spark.session import plainly, session
+    from shoal.spark.sessions import plainly, session
 
     asked, spark = Policy.read(policy), session(master)
     with plainly():

@@ -21,7 +21,7 @@ from shoal.reporting import render
 from shoal.spark.columns import Layout
 from shoal.spark.reading import in_order, read
 from shoal.spark.recount import other_faults, other_than_decided, recounted
-from shoal.spark.session import plainly
+from shoal.spark.sessions import plainly
 from shoal.spark.tally import TIMES
 from shoal.tables.tallied import Tallied
 from shoal.tables.write import ENDINGS, write_bytes
