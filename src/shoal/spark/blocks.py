@@ -23,7 +23,7 @@ from shoal.recodings.base import Draft, Recoding
 from shoal.release import Release, attained_by
 from shoal.spark.columns import Layout
 from shoal.spark.cutting import Block, Cut, Tree, proposed
-from shoal.spark.lookup import made, pinned, repeated, with_others
+from shoal.spark.lookup import cores, made, pinned, repeated, with_others
 from shoal.spark.marginals import marginals
 from shoal.spark.progress import Stages
 from shoal.spark.recount import other_faults, recounted
@@ -39,6 +39,8 @@ from shoal.tables.treatments import treat_columns, treated
 
 _OF_RECORDS = ("similarity", "auto")
 """Hierarchies that look at whole records, which nobody has at hand here."""
+_IN_A_TASK = 200_000
+"""So many combinations are counted by one task when a table is cut: each task costs some time of its own."""
 _AT_ONCE = 10_000
 """A record that occurs more often is repeated in parts of so many."""
 
@@ -89,7 +91,8 @@ class InBlocks(Recoding):
 
 def released_in_blocks(combinations: DataFrame, layout: Layout, policy: Policy, stages: Stages, block: int) -> Release:
     """Cut the table into blocks, search each on an executor, publish and audit them together."""
-    faults = refusals(policy, combinations.count())
+    count = combinations.count()
+    faults = refusals(policy, count)
     if faults:
         raise Misfit(faults)
     stages.begin("Spark: counting each column")
@@ -101,7 +104,8 @@ def released_in_blocks(combinations: DataFrame, layout: Layout, policy: Policy, 
     learned = encode(source.frame, policy, source.times)
     problem = policy.algorithm.posed(learned.problem(policy))
     problem.begin()  # raises where not even all records together keep the promises
-    with kept(_coded(combinations, layout, policy, columns, learned)) as coded:
+    parts = max(cores(combinations.sparkSession), -(-count // _IN_A_TASK))
+    with kept(_coded(combinations.coalesce(parts), layout, policy, columns, learned)) as coded:
         cutter = _Cutter(coded.where(~F.col("barred")), problem, stages, block)
         cutter.cut()
         stages.begin("Spark: searching the blocks")

@@ -58,7 +58,7 @@ def without_others(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     keys = [name for name in frame.columns if name != TIMES]
     records = int(frame[TIMES].sum())
     table = made(spark, in_pieces(frame))
-    parts = max(-(-records // LARGEST_FILE), _cores(spark))
+    parts = max(-(-records // LARGEST_FILE), cores(spark))
     return repeated(table.coalesce(parts), keys)
 
 
@@ -111,6 +111,7 @@ def pinned(table: DataFrame) -> DataFrame:
     return table.localCheckpoint(eager=True, storageLevel=level)
 
 
-def _cores(spark: SparkSession) -> int:
+def cores(spark: SparkSession) -> int:
+    """Return how many tasks Spark does at the same time."""
     context = getattr(spark, "_sc", None)
     return int(context.defaultParallelism) if context is not None else 2

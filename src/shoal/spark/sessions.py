@@ -56,6 +56,7 @@ def session(master: str | None = None) -> SparkSession:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             builder = builder.config("spark.driver.memory", MEMORY)
+            builder = builder.config("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
     try:
         # what goes wrong is told in words: traces of Java would stand around it
         with quietly():
