@@ -18,6 +18,7 @@ NAMES = (
     "startup",
     "mondrian_adult",
     "mondrian_million",
+    "larger_than_memory",
     "audit_speed",
     "full_domain",
     "golden",
@@ -30,6 +31,7 @@ NAMES = (
     "yaseen18",
     "statistics_attack",
     "spark",
+    "gateway",
 )
 
 

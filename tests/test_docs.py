@@ -48,6 +48,9 @@ def test_every_command_is_in_the_readme_and_exists() -> None:
         "hierarchy",
         "list",
         "policy",
+        "gateway",
+        "gateway-key",
+        "query",
         "demo",
     ):
         assert re.search(rf"│ {command} ", done.stdout), command

@@ -67,6 +67,7 @@ def test_a_full_disk_leaves_nothing(release: shoal.Release, tmp_path: Path, monk
     import errno
 
     from shoal import release as module
+    from shoal import workshop
 
     calls: list[Path] = []
 
@@ -78,6 +79,7 @@ def test_a_full_disk_leaves_nothing(release: shoal.Release, tmp_path: Path, monk
         path.write_bytes(data)
 
     monkeypatch.setattr(module, "write_bytes", full)
+    monkeypatch.setattr(workshop, "write_bytes", full)
     with pytest.raises(WriteError, match="the disk is full"):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()

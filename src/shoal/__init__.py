@@ -17,6 +17,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``utility``, ``risk``   what is lost, what an attacker can do
 ``release``, ``auditing``  RELEASE and AUDIT
 ``reporting``           the audit, told to people
+``streaming``           tables in files that are larger than memory
 ``cli``                 the command line
 ``gateway``             requests in SQL, answered by policy (a library; no service yet)
 ``datasets``            the embedded Adult table and the papers' small ones
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.reporting import report
+    from shoal.streaming import anonymize_file, audit_file
     from shoal.tables import read
     from shoal.tables.suggest import suggest
     from shoal.tables.tallied import Tallied
@@ -54,7 +56,9 @@ _WHERE = {
     "TableError": "shoal.errors",
     "Tallied": "shoal.tables.tallied",
     "anonymize": "shoal.pipeline",
+    "anonymize_file": "shoal.streaming",
     "audit": "shoal.auditing",
+    "audit_file": "shoal.streaming",
     "read": "shoal.tables",
     "report": "shoal.reporting",
     "suggest": "shoal.tables",
@@ -74,7 +78,9 @@ __all__ = [
     "Tallied",
     "algorithms",
     "anonymize",
+    "anonymize_file",
     "audit",
+    "audit_file",
     "catalog",
     "datasets",
     "errors",

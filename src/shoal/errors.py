@@ -10,6 +10,7 @@
     ├── Infeasible         the policy cannot be met on this table; what blocks, and what would work
     ├── AuditFailed        the published table does not keep what the policy promises; nothing was left
     ├── WriteError         a file could not be written; nothing was left
+    ├── OverBudget         a table would take more memory than is allowed; nothing was left
     ├── Refused            the gateway does not answer a request; the text shows no data
     ├── Unavailable        an owner's database cannot be read
     ├── LedgerError        a ledger cannot be written, or somebody changed it
@@ -173,6 +174,12 @@ class WriteError(ShoalError, OSError):
     """A file could not be written; nothing was left behind."""
 
     title = "The file could not be written; nothing was left behind"
+
+
+class OverBudget(ShoalError, MemoryError):
+    """A table would take more memory than is allowed."""
+
+    title = "The table does not fit into the memory"
 
 
 class Refused(ShoalError):

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
@@ -22,11 +17,11 @@ from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.policy import Policy
 from shoal.recodings.base import Recoding
-from shoal.reporting import render
 from shoal.tables.files import format_of, read_file
 from shoal.tables.source import Source
 from shoal.tables.tallied import Times, expanded
 from shoal.tables.write import ENDINGS, to_bytes, write_bytes
+from shoal.workshop import accompany, publish
 
 
 @dataclass(frozen=True)
@@ -94,22 +89,8 @@ class Release:
         kind = format or (format_of(self.source.path) if self.source.path else "csv")
         if kind not in ENDINGS:
             raise WriteError("no such format", where="format", got=repr(kind), hint="one of: " + ", ".join(ENDINGS))
-        self._spare_the_source(folder, f"release{ENDINGS[kind]}")
-        try:
-            with workshop_in(folder) as workshop:
-                names = self._write_all(workshop, kind, statistics=statistics)
-                blocked = [name for name in names if (folder / name).is_dir()]
-                if blocked:
-                    raise WriteError("is a folder", where=str(folder / blocked[0]), hint="choose another output folder")
-                for name in names:  # the manifest last: it vouches for the others
-                    (workshop / name).replace(folder / name)
-        except OSError as error:
-            if isinstance(error, WriteError):
-                raise
-            reason = error.strerror or str(error)
-            raise WriteError("cannot write", where=str(folder), got=reason, hint=_write_hint(error)) from None
-        _remove_stale(folder, names)
-        return {Path(name).stem: folder / name for name in names}
+        sources = [] if self.source.path is None else [self.source.path]
+        return publish(folder, lambda workshop: self._write_all(workshop, kind, statistics=statistics), sources)
 
     def write_subjects(self, path: str | Path) -> None:
         """Write the person of each published record and what they ask for, in order; never publish it.
@@ -126,15 +107,6 @@ class Release:
         except OSError as error:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
-    def _spare_the_source(self, folder: Path, name: str) -> None:
-        source = self.source.path
-        if source is not None and source.resolve().parent == folder.resolve() and source.stem in _STEMS:
-            raise WriteError(
-                "the original table would be replaced by its release",
-                where=str(folder / name),
-                hint="write into another folder",
-            )
-
     def _write_all(self, workshop: Path, kind: str, *, statistics: bool) -> list[str]:
         tables = {
             "release": expanded(self.frame, self.times),
@@ -144,13 +116,7 @@ class Release:
         for name, table in tables.items():
             write_bytes(paths[name], to_bytes(table, kind))
         checked = self._read_back(tables, paths, kind, statistics=statistics)
-        if self.manifest.get("policy_hash") != self.policy.hash:
-            raise AuditFailed("the manifest speaks of another policy", got=str(self.manifest.get("policy_hash")))
-        write_bytes(workshop / "audit.json", checked.to_json().encode())
-        write_bytes(workshop / "report.html", render(checked, self.manifest).encode())
-        manifest = {**self.manifest, "files": _hashes(workshop)}
-        write_bytes(workshop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
-        return [*(path.name for path in paths.values()), "audit.json", "report.html", "manifest.json"]
+        return [*(path.name for path in paths.values()), *accompany(workshop, checked, self.manifest)]
 
     def audit_again(self, table: object, beside: object = None, *, statistics: bool = False) -> Audit:
         """Audit a table as this release, with what only the owner knows of each published record."""
@@ -220,46 +186,3 @@ def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | Non
 def attained_by(checked: Audit) -> dict[str, Any]:
     """Return model name → attained value; a model that occurs twice is told apart by its column."""
     return {title: entry.attained for title, entry in zip(titles(checked.policy.models), checked.models, strict=True)}
-
-
-_PREFIX = ".shoal-"
-
-
-@contextmanager
-def workshop_in(folder: Path) -> Iterator[Path]:
-    """A hidden folder inside the result's, gone whatever happens; the result's too, if it is new and stays empty."""
-    new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob(f"{_PREFIX}*"):  # of a run that was killed: nobody audited what is in it
-        shutil.rmtree(stale, ignore_errors=True)
-    path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    import hashlib
-
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
-
-
-_STEMS = ("release", "release-statistics", "release-sensitive")
-
-
-def _remove_stale(folder: Path, current: list[str]) -> None:
-    """Remove an earlier release of another format or form: the manifest no longer vouches for it."""
-    for name in (f"{stem}{ending}" for stem in _STEMS for ending in ENDINGS.values()):
-        if name not in current:
-            (folder / name).unlink(missing_ok=True)
-
-
-def _write_hint(error: OSError) -> str:
-    import errno
-
-    if error.errno == errno.ENOSPC:
-        return "the disk is full"
-    return "choose a folder that you may write to"

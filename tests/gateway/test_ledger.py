@@ -8,11 +8,13 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,3 +177,71 @@ def test_answers_laid_over_each_other(groups: list[list[int]], k: int) -> None:
     signs = [sign for sign in zip(*groups, strict=True) if max(sign) >= 0]
     small = any(signs.count(sign) < k for sign in signs)
     assert apart([np.array(one, np.int32) for one in groups], k) == small
+
+
+@pytest.fixture
+def shared(server: str, tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger on a PostgreSQL server."""
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP SCHEMA IF EXISTS shoal_ledger CASCADE")
+    found = Ledger(server, tmp_path / "shared.key")
+    for number in range(5):
+        assert found.append(replace(ENTRY, request=f"r{number}", weights={f"people.c{number}": 1.0}), number)
+    yield found
+
+
+def test_a_ledger_on_a_server_is_the_same_chain(shared: Ledger, ledger: Ledger, server: str) -> None:
+    again = Ledger(server, shared.path)
+    assert again.verify(shared.head()) == ledger.verify() == 5
+    assert again.earlier("ann", "north/people") == ledger.earlier("ann", "north/people")
+    told = [[{**entry, "at": ""} for entry in one.entries(after=1, most=3, owner="north")] for one in (again, ledger)]
+    assert told[0] == told[1] and len(told[0]) == 3
+    groups = np.array([0, -1, 1], np.int32)
+    again.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
+    assert shared.earlier("ann", "north/people").groups[0][2].tolist() == [0, -1, 1]
+
+
+def test_entries_on_a_server_cannot_be_changed_removed_or_forged(shared: Ledger, server: str) -> None:
+    with psycopg.connect(server, autocommit=True, options="-c search_path=shoal_ledger") as db:
+        for statement in ("UPDATE entries SET client = 'bob'", "DELETE FROM entries", "TRUNCATE entries"):
+            with pytest.raises(psycopg.errors.RaiseException):
+                db.execute(statement)
+        db.execute("ALTER TABLE entries DISABLE TRIGGER ALL")
+        db.execute("UPDATE entries SET client = 'bob' WHERE number = 3")
+    with pytest.raises(LedgerError, match="entry 3"):
+        shared.verify()
+
+
+def test_two_gateways_write_one_ledger(shared: Ledger, server: str) -> None:
+    """Each has its own connections; no number is given twice, and who decided on too little decides again."""
+    both = [shared, Ledger(server, shared.path)]
+
+    def write(number: int) -> None:
+        one, entry = both[number % 2], replace(ENTRY, request=f"many{number}")
+        while not one.append(entry, one.earlier("ann", "north/people").count):
+            pass
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(60)))
+    assert [one.verify() for one in both] == [65, 65]
+    assert [entry["number"] for entry in shared.entries()] == list(range(1, 66))
+
+
+def test_a_connection_to_the_ledger_that_was_cut_is_made_anew(shared: Ledger, server: str) -> None:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    with pytest.raises(LedgerError, match="cannot be used"):  # whether the entry was written is not known
+        shared.append(replace(ENTRY, request="cut"), 5)
+    assert shared.append(replace(ENTRY, request="cut"), 5)
+    assert shared.verify() == 6
+
+
+def test_a_ledger_on_a_server_needs_a_key_elsewhere(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LedgerError, match="key of its own"):
+        Ledger(server)
+    monkeypatch.delenv("NO_SUCH_LEDGER", raising=False)
+    with pytest.raises(LedgerError, match="environment"):
+        Ledger("$NO_SUCH_LEDGER")
+    with pytest.raises(LedgerError) as error:
+        Ledger("postgresql://me:hunter2@127.0.0.1:1/db", "some.key")
+    assert "hunter2" not in str(error.value)

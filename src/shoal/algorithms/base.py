@@ -189,6 +189,8 @@ class Algorithm(Entry):
     """Whether models are shown all classes of a table at once, so that those which look across classes work."""
     data_independent: ClassVar[bool] = False
     """Whether what a value is published as does not depend on the data."""
+    footprint: ClassVar[int] = 3_000
+    """Bytes of memory that the search takes for each distinct record, at most: where memory is bounded."""
 
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""

@@ -61,6 +61,7 @@ class Datafly(Algorithm):
 
     needs_hierarchies: ClassVar[bool] = True
     looks_across: ClassVar[bool] = True
+    footprint: ClassVar[int] = 500
 
     def search(self, problem: Problem) -> FullDomain:
         """Go through the rounds; suppress what the last one leaves over."""

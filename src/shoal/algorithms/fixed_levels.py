@@ -40,6 +40,7 @@ class FixedLevels(Algorithm):
 
     needs_hierarchies: ClassVar[bool] = True
     looks_across: ClassVar[bool] = True
+    footprint: ClassVar[int] = 500
     data_independent: ClassVar[bool] = True
 
     levels: dict[str, Annotated[int, Field(ge=0, strict=True)]] = Field(default_factory=dict)

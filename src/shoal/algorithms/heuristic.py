@@ -45,6 +45,7 @@ class Heuristic(Algorithm):
 
     needs_hierarchies: ClassVar[bool] = True
     looks_across: ClassVar[bool] = True
+    footprint: ClassVar[int] = 500
 
     looks: Annotated[int, Field(ge=1, strict=True)] = 100_000
     """The most nodes and branches that are counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,8 @@ class Mondrian(Algorithm):
     >>> shoal.anonymize(table, policy.replace(algorithm=Mondrian())).attained
     {'k-anonymity': 2}
     """
+
+    footprint: ClassVar[int] = 500
 
     cuts: Literal["strict", "relaxed"] = "strict"
     """Whether equal values stay on one side of a cut."""

@@ -40,6 +40,7 @@ class Optimal(Algorithm):
 
     needs_hierarchies: ClassVar[bool] = True
     looks_across: ClassVar[bool] = True
+    footprint: ClassVar[int] = 500
 
     def search(self, problem: Problem) -> FullDomain:
         """Follow every branch that may hold the best node."""

@@ -40,6 +40,7 @@ class Samarati(Algorithm):
 
     needs_hierarchies: ClassVar[bool] = True
     looks_across: ClassVar[bool] = True
+    footprint: ClassVar[int] = 500
 
     def search(self, problem: Problem) -> FullDomain:
         """Halve the heights, or climb them where halving would not be right."""

@@ -109,6 +109,11 @@ def bytes_check(faults: Iterable[Fault]) -> Check:
     return _check("bytes", faults)
 
 
+def order_check(faults: Iterable[Fault]) -> Check:
+    """Return the outcome of comparing the order of first records."""
+    return _check("order", faults)
+
+
 def _check(name: str, faults: Iterable[Fault]) -> Check:
     return Check(name, _ASKS[name], tuple(faults))
 

@@ -6,7 +6,7 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -109,6 +109,28 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
     Looked for are all values of the original, those of records that are left out included, if they have at least four
     characters (six in binary formats, where shorter ones occur by chance) and are not part of any cell.
     """
+    leaked = _found(_hidden_texts(kind, frame, raw), _opened(data, kind))
+    sheets = _sheets(data) if kind == "excel" else 1
+    if sheets > 1:
+        return [Fault("the file has more than one sheet", got=f"{sheets} sheets")]
+    return _leak_faults(leaked)
+
+
+def blocks_faults(blocks: Iterable[bytes], kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:
+    """Return the same for a CSV or Parquet file that is read block by block; the tables may be tallied."""
+    hidden = _hidden_texts(kind, frame, raw)
+    longest = max(map(len, hidden), default=1)
+    leaked: set[str] = set()
+    before = ""
+    for block in blocks if hidden else ():
+        text = before + block.decode("latin-1")
+        leaked |= _found(hidden, text)
+        before = text[max(len(text) - longest + 1, 0) :]  # what may be the beginning of one
+    return _leak_faults(leaked)
+
+
+def _hidden_texts(kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> set[str]:
+    """Return the raw values that a file of this table must not hold."""
     shortest = 6 if kind in ("parquet", "feather") else 4
     patterns = _raw_texts(raw, shortest, "" if kind != "csv" else ',\n\r"')
     shown = "\n".join([_cells_text(frame), _opened(to_bytes(frame.head(0), kind), kind), "null true false"])
@@ -116,11 +138,10 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
         shown += (
             "\n".join("".join(written(column).drop_nulls().to_list()) for column in frame).encode().decode("latin-1")
         )
-    hidden = patterns - _found(patterns, shown)
-    leaked = sorted(_found(hidden, _opened(data, kind)))
-    sheets = _sheets(data) if kind == "excel" else 1
-    if sheets > 1:
-        return [Fault("the file has more than one sheet", got=f"{sheets} sheets")]
+    return patterns - _found(patterns, shown)
+
+
+def _leak_faults(leaked: set[str]) -> list[Fault]:
     if not leaked:
         return []
     hint = "an index, a dictionary or metadata kept them"

@@ -35,11 +35,9 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, R
 
     Cost: a thousand records against about as many.
     """
-    top = min(frame.height, _FIRST)
+    top, window = windows(frame.height, raw.height)
     if frame.height < _FEWEST or raw.height < frame.height:
         return []
-    left_out = raw.height - frame.height
-    window = min(raw.height, -(-top * raw.height // frame.height) + min(left_out, 20))
     shown = frame.head(top)
     fits = _fitting(shown, raw.head(window), readers)
     found = _in_order(fits)
@@ -50,6 +48,12 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, R
     if found - chance < max(_CLEARLY * top, 1) and not (found == top and chance < top):
         return []
     return [Fault("the records stand in their original order", got=_told(found, top), hint="sort or shuffle them")]
+
+
+def windows(published: int, original: int) -> tuple[int, int]:
+    """Return how many of the first records of both tables are looked at."""
+    top, left_out = min(published, _FIRST), max(original - published, 0)
+    return top, min(original, -(-top * original // max(published, 1)) + min(left_out, 20))
 
 
 def _told(found: int, top: int) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli import show
 from shoal.cli.audit import audit
+from shoal.cli.gateway import gateway, gateway_key, query
 from shoal.cli.hierarchy import app as hierarchy_app
 from shoal.cli.options import (
     Data,
@@ -17,6 +18,7 @@ from shoal.cli.options import (
     Engine,
     Json,
     Master,
+    Memory,
     Out,
     PolicyFile,
     Quiet,
@@ -24,6 +26,7 @@ from shoal.cli.options import (
     Sheet,
     on_spark,
     reading,
+    refuse_with_memory,
 )
 from shoal.cli.policy import app as policy_app
 
@@ -133,6 +136,7 @@ def anonymize(
     ] = None,
     engine: Engine = "local",
     master: Master = None,
+    memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -143,6 +147,8 @@ def anonymize(
     """Make a release: the published table, its audit, a report and a manifest.
 
     The written file is read back and audited; if anything does not hold, nothing is left behind.
+
+    With --memory the table may be larger than memory: Parquet or CSV, also a folder of files or a pattern.
     """
     from shoal.bounds import LowerBound
     from shoal.pipeline import anonymize as release_of
@@ -151,14 +157,24 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
-    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet):
+    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
         show.elsewhere(data, policy, out, format, master, as_json=json, quiet=quiet)
         return
+    given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
+    effort = None if bound is None else LowerBound(effort=bound)
+    if memory is not None:
+        refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
     with show.progress(quiet or json) as progress:
-        given = reading(delimiter, quote, encoding, sheet)
-        effort = None if bound is None else LowerBound(effort=bound)
-        release = release_of(data, Policy.read(policy), progress=progress, bound=effort, key=key, **given)
-        files = release.write(out, format=format, statistics=statistics)
+        if memory is not None:
+            from shoal.streaming import anonymize_file
+
+            written = anonymize_file(
+                data, asked, out, memory=memory, format=format, progress=progress, bound=effort, **given
+            )
+            release, files = written.release, written.files
+        else:
+            release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)
+            files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:
@@ -297,6 +313,11 @@ def list_entries(
             ["name", "what it does", "parameters"],
             [[r["name"], r["summary"], ", ".join(r["parameters"])] for r in rows],
         )
+
+
+app.command()(gateway)
+app.command(name="gateway-key")(gateway_key)
+app.command()(query)
 
 
 @app.command()

@@ -9,7 +9,19 @@ import typer
 
 from shoal.cli import show
 from shoal.cli import statistics as about
-from shoal.cli.options import ClassColumn, Delimiter, Encoding, Json, Quiet, Quote, Sheet, Standing, reading
+from shoal.cli.options import (
+    ClassColumn,
+    Delimiter,
+    Encoding,
+    Json,
+    Memory,
+    Quiet,
+    Quote,
+    Sheet,
+    Standing,
+    reading,
+    refuse_with_memory,
+)
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -75,6 +87,7 @@ def audit(
     earlier: Annotated[
         list[Path] | None, typer.Option(help="An earlier release about the same people; may be repeated.")
     ] = None,
+    memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -96,24 +109,38 @@ def audit(
     if external and report is None:
         raise typer.BadParameter("is about the report: say where to write it (--report FILE)", param_hint="--external")
     promised = promised_by(policy, quasi_identifiers, sensitive, identifiers)
-    given = None if original is None else open_table(original, **reading(delimiter, quote, encoding, sheet))
-    owned = {} if subjects is None else open_table(subjects).frame.to_dict()
-    asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
-    people = next(iter(owned.values()), None)
+    options = reading(delimiter, quote, encoding, sheet)
     compared = about.asked(statistics, standing, class_column, original=original)
     with show.progress(quiet or json) as progress:
-        checked = audit_of(
-            release,
-            promised,
-            original=given,
-            subjects=people,
-            asks=asks,
-            statistics=compared,
-            attacks=attack or (True if attacks else None),
-            external=external_table,
-            earlier=earlier or (),
-            progress=progress,
-        )
+        if memory is not None:
+            refuse_with_memory(
+                subjects=subjects,
+                statistics=statistics,
+                attacks=attacks,
+                attack=attack,
+                external_table=external_table,
+                earlier=earlier,
+                sheet=sheet,
+            )
+            from shoal.streaming import audit_file
+
+            checked = audit_file(release, promised, original=original, memory=memory, progress=progress, **options)
+        else:
+            given = None if original is None else open_table(original, **options)
+            owned = {} if subjects is None else open_table(subjects).frame.to_dict()
+            asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
+            checked = audit_of(
+                release,
+                promised,
+                original=given,
+                subjects=next(iter(owned.values()), None),
+                asks=asks,
+                statistics=compared,
+                attacks=attack or (True if attacks else None),
+                external=external_table,
+                earlier=earlier or (),
+                progress=progress,
+            )
     if report is not None:
         from shoal.reporting import report as write_report
 

@@ -21,6 +21,13 @@ Master = Annotated[
     str | None,
     typer.Option(help="Where Spark runs: local[2], spark://host:7077, yarn …; as it is configured by default."),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="For tables larger than memory (Parquet or CSV): how much the data may take, for example 4GB.",
+        show_default=False,
+    ),
+]
 Standing = Annotated[
     str | None, typer.Option(help="What stands for a published range in --statistics: midpoint, uniform or class.")
 ]
@@ -42,6 +49,14 @@ def on_spark(engine: str, master: str | None, *here: object) -> bool:
     if engine == "local" and master is not None:
         raise typer.BadParameter("is for --engine spark", param_hint="--master")
     if engine == "spark" and any(given is not None for given in here):
-        told = "--subjects, --bound, --key, --delimiter, --quote, --encoding and --sheet do not go with it"
+        told = "--subjects, --bound, --key, --delimiter, --quote, --encoding, --sheet and --memory do not go with it"
         raise typer.BadParameter(told, param_hint="--engine spark")
     return engine == "spark"
+
+
+def refuse_with_memory(**given: object) -> None:
+    """Complain about options that need the records one by one, where --memory says to count them."""
+    for name, value in given.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter("needs the records one by one, --memory counts them", param_hint=option)

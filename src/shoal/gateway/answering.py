@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,13 +18,64 @@ import polars as pl
 
 from shoal.errors import Refused
 from shoal.gateway.cells import hidden
-from shoal.gateway.meaning import Meanings, Truth
+from shoal.gateway.meaning import Meaning, Meanings, Truth
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 _NUMBER = re.compile(r"[\[({<>=≤≥\s]*(-?\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The answer to a request on one table."""
+
+    table: pl.DataFrame
+    matched: Bools
+    """Which records of the table it is made of."""
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def content(self) -> bytes:
+        """A hash of what it holds, whatever the order of its records."""
+        return content(self.table)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return int(self.table.estimated_size()) + self.matched.nbytes
+
+
+class Remembered:
+    """Answers that a table gave: the table is fixed, so they are too. Those asked for longest ago go first.
+
+    They are told apart by how a request is written out: to Python ``1`` and ``True`` are equal, to a condition not.
+    """
+
+    def __init__(self, most: int = 64_000_000) -> None:
+        self._most, self._size = most, 0
+        self._held: OrderedDict[str, Evaluated] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, asked: Request) -> Evaluated | None:
+        """Return the answer to a request, if it is remembered."""
+        with self._lock:
+            found = self._held.get(repr(asked))
+            if found is not None:
+                self._held.move_to_end(repr(asked))
+        return found
+
+    def put(self, asked: Request, found: Evaluated) -> None:
+        """Remember an answer, unless it takes a large part of the place that there is."""
+        if found.size > self._most // 8:
+            return
+        with self._lock:
+            if repr(asked) not in self._held:
+                self._held[repr(asked)] = found
+                self._size += found.size
+            while self._size > self._most:
+                self._size -= self._held.popitem(last=False)[1].size
 
 
 @dataclass(frozen=True)
@@ -35,6 +91,8 @@ class Shown:
     """Cells of fewer persons are left out; 1 where the table is shown as it is."""
     seed: int = 0
     _coded: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
+    _meant: dict[str, list[Meaning]] = field(default_factory=dict, repr=False, compare=False)
+    remembered: Remembered = field(default_factory=Remembered, repr=False, compare=False)
 
     def coded(self, name: str) -> tuple[list[Any], Ints]:
         """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
@@ -42,15 +100,11 @@ class Shown:
             self._coded[name] = _coded(self.frame[name])
         return self._coded[name]
 
-
-@dataclass(frozen=True)
-class Evaluated:
-    """The answer to a request on one table."""
-
-    table: pl.DataFrame
-    matched: Bools
-    """Which records of the table it is made of."""
-    notes: tuple[str, ...] = ()
+    def meant(self, name: str) -> list[Meaning]:
+        """Return what the distinct values of a column can stand for."""
+        if name not in self._meant:
+            self._meant[name] = [self.meanings[name].of(value) for value in self.coded(name)[0]]
+        return self._meant[name]
 
 
 def evaluate(asked: Request, shown: Shown) -> Evaluated:
@@ -66,6 +120,14 @@ def evaluate(asked: Request, shown: Shown) -> Evaluated:
     >>> evaluate(Request("people", (Item("age", "age"),), where=Compare("age", "<", 35)), shown).table["age"].to_list()
     ['[20, 29]']
     """
+    found = shown.remembered.get(asked)
+    if found is None:
+        found = _evaluated(asked, shown)
+        shown.remembered.put(asked, found)
+    return found
+
+
+def _evaluated(asked: Request, shown: Shown) -> Evaluated:
     matched = np.ones(shown.frame.height, bool) if asked.where is None else _truth(asked.where, shown)[0]
     rows = np.flatnonzero(matched)
     if asked.aggregates:
@@ -91,16 +153,15 @@ def _truth(condition: Condition, shown: Shown) -> tuple[Bools, Bools]:
             both[any_of] = np.logical_or.reduce([part[any_of] for part in parts])
             return both[0], both[1]
         case _:
-            values, codes = shown.coded(condition.column)
-            found = _tests(condition, shown.meanings[condition.column], values)
+            _, codes = shown.coded(condition.column)
+            found = _tests(condition, shown.meanings[condition.column], shown.meant(condition.column))
             yes = np.array([one is True for one in found], bool)
             no = np.array([one is False for one in found], bool)
             return yes[codes], no[codes]
 
 
-def _tests(test: Compare | Among | IsNull, meanings: Meanings, values: list[Any]) -> list[Truth]:
+def _tests(test: Compare | Among | IsNull, meanings: Meanings, read: list[Meaning]) -> list[Truth]:
     """Return for each distinct value of a column whether it passes a test."""
-    read = [meanings.of(value) for value in values]
     if isinstance(test, IsNull):
         return [one.is_null() for one in read]
     if isinstance(test, Compare) and test.sign not in ("=", "<>"):
@@ -178,13 +239,21 @@ def _middles(item: Item, shown: Shown, notes: list[str]) -> pl.Series:
     name = str(item.column)
     if shown.meanings[name].kind not in ("integer", "float"):
         raise Refused(f"{item.function} of published labels", where=name, hint="count them, or group by them")
-    values, codes = shown.coded(name)
-    middles = [shown.meanings[name].of(value).middle for value in values]
+    _, codes = shown.coded(name)
+    middles = [meaning.middle for meaning in shown.meant(name)]
     told = f"{item.name}: from the middles of the published ranges"
     if any(middle is None for middle in middles):
         told += "; records that show none are left out"
     notes.append(told)
     return pl.Series([middles[code] for code in codes.tolist()], dtype=pl.Float64)
+
+
+def content(table: pl.DataFrame) -> bytes:
+    """Return a hash of what a table holds, whatever the order of its records."""
+    columns = [column.alias(f"c{place}") for place, column in enumerate(table)]
+    ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
+    text = json.dumps(table.columns) + ordered.write_csv(null_value="\\N", quote_style="non_numeric")
+    return hashlib.blake2b(text.encode()).digest()
 
 
 def in_order(table: pl.DataFrame, by: tuple[Order, ...], limit: int | None, seed: int) -> pl.DataFrame:

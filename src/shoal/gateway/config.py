@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from shoal import notation
 from shoal.catalog import Frozen
 from shoal.errors import PolicyError, nearest
+from shoal.gateway.stores import is_url
 from shoal.policy import Policy
 
 Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
@@ -129,6 +130,34 @@ class Client(Frozen):
     """The most requests in a minute; the service counts them."""
 
 
+class Server(Frozen):
+    """What the service bears: how much, how long, how many at once."""
+
+    body: Annotated[int, Field(ge=1_000)] = 65_536
+    """The most bytes of a request."""
+    seconds: Annotated[float, Field(gt=0)] = 30
+    """How long a client waits for an answer; the work goes on, and its number gets the answer later."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 8
+    """Requests that are answered at once."""
+    waiting: Annotated[int, Field(ge=0)] = 512
+    """Requests that may wait for a worker."""
+    attempts: Annotated[int, Field(ge=1)] = 10
+    """Wrong keys that one address may try in a minute."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of proxies that may say for whom they ask (``X-Forwarded-For``)."""
+
+
+class Kept(Frozen):
+    """The answers that clients may fetch again."""
+
+    folder: str | None = None
+    """Where they lie; beside the ledger by default."""
+    days: Annotated[int, Field(ge=1)] = 30
+    """How long."""
+    size: Annotated[int, Field(ge=0)] = 1_000_000_000
+    """How many bytes; the oldest go first."""
+
+
 class GatewayConfig(Frozen):
     """Everything that a gateway is told.
 
@@ -145,9 +174,15 @@ class GatewayConfig(Frozen):
     owners: Annotated[dict[Name, Owner], Field(min_length=1)]
     clients: dict[Name, Client] = Field(default={})
     ledger: str
-    """The file of the ledger."""
+    """The ledger: a file, or the URL of a PostgreSQL database (``$NAME`` takes it from the environment)."""
+    ledger_key: str | None = None
+    """The file of the key of the ledger's hashes, made if it is not there; beside the ledger by default."""
     owner_column: Name = "owner"
     """What the column is called that names the owner of each record, where a client asks for it."""
+    server: Server = Server()
+    """The limits of the service."""
+    releases: Kept = Kept()
+    """The answers that are kept."""
 
     @model_validator(mode="after")
     def _joins_mean_the_same(self) -> GatewayConfig:
@@ -174,8 +209,13 @@ class GatewayConfig(Frozen):
 def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a configuration absolute, seen from its folder."""
     found = dict(data)
-    if isinstance(found.get("ledger"), str):
+    if isinstance(found.get("ledger"), str) and not is_url(found["ledger"]):
         found["ledger"] = str(folder / found["ledger"])
+    if isinstance(found.get("ledger_key"), str):
+        found["ledger_key"] = str(folder / found["ledger_key"])
+    releases = found.get("releases")
+    if isinstance(releases, dict) and isinstance(releases.get("folder"), str):
+        found["releases"] = {**releases, "folder": str(folder / releases["folder"])}
     owners = found.get("owners")
     if isinstance(owners, dict):
         found["owners"] = {

@@ -132,6 +132,10 @@ class Holding:
                     self._now = Version(version, frame, self.policy)
         raise Unavailable("the table changes faster than it can be read", where=self.name)
 
+    def reachable(self) -> bool:
+        """Return whether the owner's database answers, without reading a record."""
+        return all(self.source.reachable(stored) for _, stored in self.parts)
+
     def _version(self) -> str:
         return self.seal(" ".join(self.source.version(stored) for _, stored in self.parts))
 
@@ -192,7 +196,7 @@ class Holding:
                 if len(version.made) >= _KEPT:
                     version.made.pop(next(iter(version.made)))
                 try:
-                    version.made[columns] = _make(version.frame, self.policy, columns)
+                    version.made[columns] = _make(version.frame.clone(), self.policy, columns)  # it is shared
                 except (Infeasible, Misfit, HierarchyError, PolicyError, TableError, AuditFailed) as error:
                     version.made[columns] = _reason(error, self.name)
             found = version.made[columns]

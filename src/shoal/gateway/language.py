@@ -164,6 +164,8 @@ class _Reader:
         joined = select.args.get("joins") or []
         name, keys = self.join(table, joined) if joined else (table, ())
         items = tuple(item for node in select.expressions for item in self.items(node))
+        if not items:
+            raise _refused("a SELECT of nothing", hint="name the columns")
         group = select.args.get("group")
         where = select.args.get("where")
         asked = Request(

@@ -1,4 +1,4 @@
-"""Ledger: who got what; append-only, hash-chained, in SQLite."""
+"""Ledger: who got what; append-only, hash-chained, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import hashlib
 import json
 import os
 import secrets
-import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,20 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import LedgerError, Refused
+from shoal.gateway.stores import Session, store_of
+from shoal.gateway.together import Together
 
 Ints = npt.NDArray[np.int32]
 Action = Literal["release", "anonymize"]
 _START = "0" * 64
+_REMEMBERED = 10_000
+"""Clients and families whose entries need not be read again."""
 _SAID = ("at", "request", "asked", "client", "owner", "family", "tabled", "version", "said", "digest", "groups")
-_TABLE = f"""
-CREATE TABLE IF NOT EXISTS entries (
-  number INTEGER PRIMARY KEY, {", ".join(f"{name} {'BLOB' if name == 'groups' else 'TEXT'}" for name in _SAID)},
-  previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE, UNIQUE (client, request, owner)
-);
-CREATE INDEX IF NOT EXISTS whose ON entries (client, family);
-CREATE TRIGGER IF NOT EXISTS unchanged BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER IF NOT EXISTS undeleted BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'append only'); END;
-"""
 
 
 @dataclass(frozen=True)
@@ -80,9 +74,9 @@ class Ledger:
 
     Entries are added in one transaction, before the answer leaves: whoever is killed in the middle leaves either the
     whole entry or nothing, and a request that is sent again under its number is not entered twice. Hashes are keyed
-    with a secret in a file beside the ledger, so that nobody who can only write the ledger can mend the chain, and
-    nobody who reads it can try out guesses about an answer. A chain that lost its newest entries is still a chain: keep
-    :meth:`head` elsewhere and give it to :meth:`verify`.
+    with a secret in a file (``key``; beside the ledger by default), so that nobody who can only write the ledger can
+    mend the chain, and nobody who reads it can try out guesses about an answer. A chain that lost its newest entries
+    is still a chain: keep :meth:`head` elsewhere and give it to :meth:`verify`.
 
     Examples
     --------
@@ -95,21 +89,14 @@ class Ledger:
     ({'people.sex': 2.0}, 1)
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._key = _secret(self.path.with_name(self.path.name + ".key"))
-        with self._open() as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_TABLE)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous=FULL")
-                yield db
-        except sqlite3.Error as error:
-            raise LedgerError("the ledger cannot be used", where=self.path.name, got=type(error).__name__) from None
+    def __init__(self, place: str | Path, key: str | Path | None = None) -> None:
+        self._store = store_of(place, _SAID)
+        hidden = Path(key) if key is not None else self._store.key_file()
+        self.path = self._store.file or hidden
+        """The file of the ledger, or of its key where the ledger lies on a server."""
+        self._key = _secret(hidden)
+        self._appended = Together(self._append_all)
+        self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
 
     def digest(self, records: bytes) -> str:
         """Return a keyed hash of the records of an answer."""
@@ -123,43 +110,41 @@ class Ledger:
         return hashlib.blake2b(data, key=self._key, digest_size=32).hexdigest()
 
     def earlier(self, client: str, family: str) -> Earlier:
-        """Return what a client already has of a family of tables."""
-        with self._open() as db:
+        """Return what a client already has of a family of tables; only entries that are new are read."""
+        last, before = self._had.get((client, family), (0, Earlier()))
+        with self._store.reading() as db:
             rows = db.execute(
-                "SELECT tabled, version, said, groups FROM entries WHERE client = ? AND family = ? ORDER BY number",
-                (client, family),
+                "SELECT number, tabled, version, said, groups FROM entries "
+                "WHERE client = ? AND family = ? AND number > ? ORDER BY number",
+                (client, family, last),
             ).fetchall()
-        raw: dict[str, float] = {}
-        anonymized: dict[str, None] = {}
-        published: set[str] = set()
-        groups = []
-        for table, version, said, packed in rows:
-            entry = json.loads(said)
-            if entry["action"] == "release":
-                raw |= entry["weights"]
-            else:
-                anonymized[table] = None
-                published |= entry["weights"].keys()
-            if packed is not None:
-                groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-        return Earlier(len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
+        if rows:
+            before = _grown(before, [row[1:] for row in rows])
+            self._had[client, family] = rows[-1][0], before
+            if len(self._had) > _REMEMBERED:
+                self._had.popitem(last=False)
+        return before
 
     def append(self, entry: Entry, seen: int) -> bool:
         """Add an entry, if the client has as many of its family as were seen when it was decided; tell whether.
 
-        Two requests at once cannot both be decided as if they were alone: the second is told to decide again.
+        Two requests at once cannot both be decided as if they were alone: the second is told to decide again. It is on
+        the disk when this returns.
         """
-        with self._open() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                done = self._append(db, entry, seen)
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-        return done
+        return self._appended.do((entry, seen))
 
-    def _append(self, db: sqlite3.Connection, entry: Entry, seen: int) -> bool:
+    def _append_all(self, jobs: Sequence[tuple[Entry, int]]) -> list[bool | BaseException]:
+        """Add entries in one transaction."""
+        with self._store.writing() as db:
+            return [self._refused_or_done(db, entry, seen) for entry, seen in jobs]
+
+    def _refused_or_done(self, db: Session, entry: Entry, seen: int) -> bool | BaseException:
+        try:
+            return self._append(db, entry, seen)
+        except Refused as refused:  # nothing of it was written; the others go on
+            return refused
+
+    def _append(self, db: Session, entry: Entry, seen: int) -> bool:
         same = (entry.client, entry.request, entry.owner)
         known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
         for asked, digest in known.fetchall():
@@ -181,10 +166,34 @@ class Ledger:
         plain = [value.hex() if isinstance(value, bytes) else value for value in values]
         return self._hashed(json.dumps([number, plain, previous], ensure_ascii=False).encode())
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return all entries as plain data, for auditors; the groups of persons are left out."""
-        with self._open() as db:
-            rows = db.execute(f"SELECT number, {', '.join(_SAID)} FROM entries ORDER BY number").fetchall()
+    def digests(self, client: str, request: str) -> dict[str, str]:
+        """Return the hash of each owner's answer to a request."""
+        with self._store.reading() as db:
+            found = db.execute(
+                "SELECT owner, digest FROM entries WHERE client = ? AND request = ?", (client, request)
+            ).fetchall()
+        return dict(found)
+
+    def entries(
+        self, *, after: int = 0, most: int = -1, owner: str | None = None, request: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return entries as plain data, for auditors; the groups of persons are left out.
+
+        Parameters
+        ----------
+        after
+            The number of an entry; only later ones are returned.
+        most
+            How many; all by default.
+        owner, request
+            Only those of an owner, or to a request.
+        """
+        wanted = {"number > ?": after, "owner = ?": owner, "request = ?": request}
+        tests = {test: value for test, value in wanted.items() if value is not None}
+        chosen = f"SELECT number, {', '.join(_SAID)} FROM entries WHERE {' AND '.join(tests)} ORDER BY number"
+        with self._store.reading() as db:
+            limit = () if most < 0 else (most,)
+            rows = db.execute(chosen + " LIMIT ?" * len(limit), (*tests.values(), *limit)).fetchall()
         names = ("number", *_SAID)
         return [
             {**{name: value for name, value in zip(names, row, strict=True) if name not in ("said", "groups")}}
@@ -194,7 +203,7 @@ class Ledger:
 
     def head(self) -> str:
         """Return the hash of the newest entry."""
-        with self._open() as db:
+        with self._store.reading() as db:
             found = db.execute("SELECT hash FROM entries ORDER BY number DESC LIMIT 1").fetchone()
         return str(found[0]) if found else _START
 
@@ -204,7 +213,7 @@ class Ledger:
         ``head`` is the hash of any entry that was once the newest.
         """
         previous, seen = _START, {_START}
-        with self._open() as db:
+        with self._store.reading() as db:
             rows = db.execute(f"SELECT number, {', '.join(_SAID)}, previous, hash FROM entries ORDER BY number")
             for expected, (number, *values, before, hashed) in enumerate(rows, start=1):
                 if number != expected or before != previous or hashed != self._chained(number, values, previous):
@@ -212,7 +221,7 @@ class Ledger:
                 previous = hashed
                 seen.add(hashed)
         if head not in seen:
-            raise LedgerError("an entry is gone that was once the newest", where=self.path.name)
+            raise LedgerError("an entry is gone that was once the newest", where=self._store.name)
         return len(seen) - 1
 
 
@@ -234,6 +243,22 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
         return False
     _, counts = np.unique(table, axis=0, return_counts=True)
     return bool(counts.min() < k)
+
+
+def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
+    """Return what a client has after some more entries."""
+    raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), list(before.groups)
+    published = set(before.published)
+    for table, version, said, packed in rows:
+        entry = json.loads(said)
+        if entry["action"] == "release":
+            raw |= entry["weights"]
+        else:
+            anonymized[table] = None
+            published |= entry["weights"].keys()
+        if packed is not None:
+            groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
+    return Earlier(before.count + len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:

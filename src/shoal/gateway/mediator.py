@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import Fault, Refused, Unavailable, nearest
-from shoal.gateway.answering import in_order
-from shoal.gateway.config import Client, GatewayConfig
+from shoal.errors import Fault, Refused, ShoalError, Unavailable, nearest
+from shoal.gateway.config import GatewayConfig
 from shoal.gateway.deciding import Decided, Outcome, decide
 from shoal.gateway.holdings import Holding, holdings_of
 from shoal.gateway.language import Join, Schema, parse
 from shoal.gateway.ledger import Entry, Ledger
 from shoal.gateway.request import Request
 from shoal.gateway.sources import DataSource
+from shoal.gateway.uniting import Layout, united
 
 _LONGEST = 64
 """Characters of a request's number."""
+_OWNERS = 8
+"""Owners that are asked at once, where several hold a table."""
+_UNDERSTOOD = 2_000
+"""Texts whose meaning is remembered."""
 _TRIES = 20
 """How often a request is decided again because the client got another answer meanwhile."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one owner gave."""
+
+    table: pl.DataFrame
+    digest: str
+    """Its hash in the ledger."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,10 @@ class Answer:
     refusals: dict[str, tuple[Fault, ...]]
     """Owner → why it did not answer."""
     notes: tuple[str, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict, repr=False)
+    """Owner → what it gave, as the ledger has it."""
+    layout: Layout = field(default_factory=Layout, repr=False)
+    """How the table was put together from the parts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the table as plain data."""
@@ -69,9 +87,12 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig, *, sources: Mapping[str, DataSource] | None = None) -> None:
         self.config = config
-        self.ledger = Ledger(config.ledger)
+        self.ledger = Ledger(config.ledger, config.ledger_key)
         given = sources or {}
         held = [one for name, owner in config.owners.items() for one in holdings_of(name, owner, given.get(name))]
+        self._pool = ThreadPoolExecutor(_OWNERS, thread_name_prefix="shoal-owner")
+        self.failed: Callable[[Exception], None] = lambda error: None
+        """Is told of errors inside, which clients do not see."""
         self._holdings: dict[str, list[Holding]] = {}
         for holding in held:
             holding.seal = self.ledger.sealed
@@ -84,7 +105,38 @@ class Gateway:
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the tables that can be asked for now, with their columns."""
-        return dict(self._schema().tables)
+        found = {}
+        for name, holders in self._holdings.items():
+            if not holders[0].is_join:
+                with suppress(Unavailable):
+                    found[name] = self._columns(holders)
+        return found
+
+    def joins(self) -> tuple[Join, ...]:
+        """Return the joins that can be asked for."""
+        return self._schema("").joins
+
+    def holders(self) -> dict[str, list[str]]:
+        """Return the owners of each table and join."""
+        return {name: [holder.owner for holder in holders] for name, holders in self._holdings.items()}
+
+    def reachable(self) -> dict[str, bool]:
+        """Return for each owner whether its tables can be reached; nothing of them is read."""
+        found: dict[str, bool] = {}
+        for holding in (one for holders in self._holdings.values() for one in holders):
+            found[holding.owner] = found.get(holding.owner, True) and holding.reachable()
+        return found
+
+    def prepare(self) -> None:
+        """Read and anonymize every table with one recoding, so that the first request need not wait for it."""
+        for holding in (one for holders in self._holdings.values() for one in holders):
+            try:
+                if holding.said.recoding == "one":
+                    holding.whole(holding.now())
+            except (Refused, Unavailable):  # told when it is asked for
+                continue
+            except Exception as error:
+                self.failed(error)
 
     def ask(self, client: str, text: str, *, owner_column: bool = False, request: str | None = None) -> Answer:
         """Answer a request in SQL.
@@ -102,21 +154,32 @@ class Gateway:
         ------
         Refused
             It is not answered by any owner, with the reason of each.
+        Unavailable
+            No owner can be reached, or could enter its answer in the ledger.
         """
         known = self.config.clients.get(client)
         if known is None or "client" not in known.roles:
             raise Refused("this client may not ask", where="client")
         if request is not None and not 0 < len(request) <= _LONGEST:
             raise Refused("the number of the request is too long", where="request", got=f"{len(request)} characters")
-        asked = parse(text, self._schema(text))
+        asked = self._parsed(text)
+        column = self.config.owner_column if owner_column else None
+        if column in [item.name for item in asked.items]:
+            hint = "rename it: AS …"
+            raise Refused("the answer has a column of the owner column's name", where=str(column), hint=hint)
         number = request or secrets.token_hex(16)
         outcomes, refusals = self._ask_owners(asked, client, number)
-        if not outcomes:
-            raise Refused([fault for faults in refusals.values() for fault in faults])
-        table, notes = self._united(asked, outcomes, known, owner_column)
-        return Answer(number, table, tuple(one.decided for one in outcomes.values()), refusals, notes)
+        decisions = tuple(outcome.decided for outcome, _ in outcomes.values())
+        parts = {owner: Part(outcome.found.table, digest) for owner, (outcome, digest) in outcomes.items()}
+        layout = Layout.of(asked, column)
+        table, notes = united({owner: part.table for owner, part in parts.items()}, layout, known.rows)
+        return Answer(number, table, decisions, refusals, notes, parts, layout)
 
-    def _schema(self, text: str | None = None) -> Schema:
+    def _parsed(self, text: str) -> Request:
+        schema = self._schema(text)
+        return _understood(text, tuple(schema.tables.items()), schema.joins)
+
+    def _schema(self, text: str) -> Schema:
         """Return what can be asked for; tables whose name is not in the request need not be read."""
         tables: dict[str, tuple[str, ...]] = {}
         joins: list[Join] = []
@@ -124,7 +187,7 @@ class Gateway:
             if holders[0].is_join:
                 said: Any = holders[0].said
                 joins.append(Join(name, said.left, said.right))
-            elif text is None or name.lower() in text.lower():
+            elif name.lower() in text.lower():
                 tables[name] = self._columns(holders)
             else:
                 tables[name] = ()
@@ -142,24 +205,32 @@ class Gateway:
 
     def _ask_owners(
         self, asked: Request, client: str, number: str
-    ) -> tuple[dict[str, Outcome], dict[str, tuple[Fault, ...]]]:
+    ) -> tuple[dict[str, tuple[Outcome, str]], dict[str, tuple[Fault, ...]]]:
         holders = self._holdings.get(asked.table, [])
         if not holders:
             raise Refused("no owner holds this table", where="from", hint=nearest(asked.table, self._holdings))
-        with ThreadPoolExecutor(max_workers=min(len(holders), 8)) as pool:
-            jobs = {holder.owner: pool.submit(self._ask_one, holder, asked, client, number) for holder in holders}
-        outcomes, refusals = {}, {}
-        for owner, job in jobs.items():
-            try:
-                outcomes[owner] = job.result()
-            except (Refused, Unavailable) as error:
-                refusals[owner] = error.faults
-            except Exception:  # whatever went wrong, its text may hold data, and the other owners' answers stand
-                refusals[owner] = (Fault("the owner could not answer", where=asked.table),)
-        return outcomes, refusals
+        at_once = self._pool.map if len(holders) > 1 else map
+        tried = list(at_once(lambda holder: self._tried(holder, asked, client, number), holders))
+        answers = {holder.owner: found for holder, found in zip(holders, tried, strict=True)}
+        outcomes = {owner: found for owner, found in answers.items() if not isinstance(found, ShoalError)}
+        errors = {owner: found for owner, found in answers.items() if isinstance(found, ShoalError)}
+        if not outcomes:
+            kind = Refused if any(isinstance(error, Refused) for error in errors.values()) else Unavailable
+            raise kind([fault for error in errors.values() for fault in error.faults])
+        return outcomes, {owner: error.faults for owner, error in errors.items()}
 
-    def _ask_one(self, holder: Holding, asked: Request, client: str, number: str) -> Outcome:
-        """Let one owner decide, and enter its answer before it leaves."""
+    def _tried(self, holder: Holding, asked: Request, client: str, number: str) -> tuple[Outcome, str] | ShoalError:
+        """Ask one owner; whatever goes wrong must not spoil the other owners' answers."""
+        try:
+            return self._ask_one(holder, asked, client, number)
+        except (Refused, Unavailable) as error:
+            return error
+        except Exception as error:  # its text may hold data
+            self.failed(error)
+            return Unavailable("the owner could not answer", where=asked.table)
+
+    def _ask_one(self, holder: Holding, asked: Request, client: str, number: str) -> tuple[Outcome, str]:
+        """Let one owner decide, and enter its answer before it leaves; return it with its hash."""
         for _ in range(_TRIES):
             earlier = self.ledger.earlier(client, holder.family)
             outcome = decide(holder, asked, earlier)
@@ -173,54 +244,16 @@ class Gateway:
                 version=outcome.decided.version,
                 action=outcome.decided.action,
                 weights=outcome.weights,
-                digest=self.ledger.digest(_bytes(outcome.found.table)),
+                digest=self.ledger.digest(outcome.found.content),
                 groups=outcome.groups,
                 decision=outcome.decided.to_dict(),
             )
             if self.ledger.append(entry, earlier.count):
-                return outcome
+                return outcome, entry.digest
         raise Refused("too many requests of this client at once", where=holder.name)
 
-    def _united(
-        self, asked: Request, outcomes: Mapping[str, Outcome], client: Client, owner_column: bool
-    ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-        """Return the records of all owners, in one order, cut to what the client may get."""
-        tables = [
-            _owned(one.found.table, owner, owner_column and self.config.owner_column) for owner, one in outcomes.items()
-        ]
-        notes = []
-        table = tables[0]
-        if len(tables) > 1:
-            if asked.aggregates:
-                notes.append("figures are those of each owner; they are not added up")
-            table = in_order(_stacked(tables), asked.order_by, asked.limit, 0)
-        if table.height > client.rows:
-            notes.append(f"cut to the {client.rows:,} records that this client may get at once")
-            table = table[: client.rows]
-        return table, tuple(notes)
 
-
-def _owned(table: pl.DataFrame, owner: str, column: str | bool) -> pl.DataFrame:
-    if not column:
-        return table
-    if column in table.columns:
-        raise Refused("the answer has a column of the owner column's name", where=str(column), hint="rename it: AS …")
-    return table.with_columns(pl.Series(str(column), [owner] * table.height, dtype=pl.String))
-
-
-def _bytes(table: pl.DataFrame) -> bytes:
-    """Return what an answer holds, whatever the order of its records."""
-    columns = [column.alias(f"c{place}") for place, column in enumerate(table)]
-    ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
-    return json.dumps(table.columns).encode() + ordered.write_csv(null_value="\\N", quote_style="non_numeric").encode()
-
-
-def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return tables under each other; where one shows values and another labels, both are texts."""
-    columns = []
-    for name in tables[0].columns:
-        parts = [table[name] for table in tables]
-        if len({part.dtype for part in parts}) > 1:
-            parts = [part.cast(pl.String) for part in parts]
-        columns.append(pl.concat([part.alias("part") for part in parts]).alias(name))
-    return pl.DataFrame(columns)
+@lru_cache(_UNDERSTOOD)
+def _understood(text: str, tables: tuple[tuple[str, tuple[str, ...]], ...], joins: tuple[Join, ...]) -> Request:
+    """Return the meaning of a text; reading SQL costs more than answering what was answered before."""
+    return parse(text, Schema(dict(tables), joins))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from threading import Lock
@@ -59,6 +60,13 @@ class DataSource(ABC):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
 
+    def reachable(self, table: str) -> bool:
+        """Return whether the table is there, without reading a record."""
+        try:
+            return bool(self.columns(table))
+        except Unavailable:
+            return False
+
 
 class Files(DataSource):
     """Tables that are files: CSV, Parquet and whatever else shoal reads, with the types that it gives them.
@@ -73,6 +81,10 @@ class Files(DataSource):
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a file."""
         return tuple(self.read(table).columns)
+
+    def reachable(self, table: str) -> bool:
+        """Return whether the file is there."""
+        return self.files[table].is_file()
 
     def version(self, table: str) -> str:
         """Return when the file changed last, and its size."""
@@ -218,10 +230,11 @@ def _plain(value: Any) -> Any:
 
 
 def _stamp(paths: Sequence[Path]) -> str:
-    try:
-        found = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.exists()]
-    except OSError:
-        found = []
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            stat = path.stat()
+            found.append((path.name, stat.st_mtime_ns, stat.st_size))
     if not found:
         raise Unavailable("the file cannot be read", where=paths[0].name)
     return _hashed(found)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
@@ -16,15 +13,15 @@ from pyspark.sql import DataFrame
 
 from shoal.auditing import Audit
 from shoal.errors import AuditFailed, WriteError
-from shoal.release import Release, attained_by, disagreements, workshop_in
-from shoal.reporting import render
+from shoal.release import Release, attained_by, disagreements
 from shoal.spark.columns import Layout
 from shoal.spark.reading import in_order, read
 from shoal.spark.recount import other_faults, other_than_decided, recounted
 from shoal.spark.sessions import plainly
 from shoal.spark.tally import TIMES
 from shoal.tables.tallied import Tallied
-from shoal.tables.write import ENDINGS, write_bytes
+from shoal.tables.write import ENDINGS
+from shoal.workshop import accompany, publish
 
 FORMATS = ("parquet", "csv", "jsonl")
 
@@ -71,43 +68,24 @@ class SparkRelease(Release):
             hint = "one of: " + ", ".join(FORMATS)
             raise WriteError("no such format for a table of Spark", where="format", got=repr(kind), hint=hint)
         name = f"release{ENDINGS[kind]}"
-        self._spare_the_input(folder / name)
-        try:
-            with workshop_in(folder) as shop, plainly():
-                names = self._write_there(shop, name, kind)
-                for one in names:  # the manifest last: it vouches for the others
-                    _remove(folder / one)
-                    (shop / one).replace(folder / one)
-        except OSError as error:
-            if isinstance(error, WriteError):
-                raise
-            raise WriteError("cannot write", where=str(folder), got=error.strerror or str(error)) from None
-        for ending in ENDINGS.values():  # an earlier release of another format: the manifest no longer vouches for it
-            if f"release{ending}" not in names:
-                _remove(folder / f"release{ending}")
-        return {Path(one).stem: folder / one for one in names}
+        sources = [folder / name] if self._lies_in(folder / name) else []
+        with plainly():
+            return publish(folder, lambda workshop: self._write_there(workshop, name, kind), sources)
 
-    def _spare_the_input(self, target: Path) -> None:
+    def _lies_in(self, target: Path) -> bool:
+        """Whether the original lies where the release would be written."""
         assert self.layout is not None
-        inside = [path for path in _input_files(self.layout.table) if path.is_relative_to(target.resolve())]
-        if inside:
-            hint = "write into another folder"
-            raise WriteError("the original table would be replaced by its release", where=str(target), hint=hint)
+        return any(path.is_relative_to(target.resolve()) for path in _input_files(self.layout.table))
 
-    def _write_there(self, shop: Path, name: str, kind: str) -> list[str]:
-        target = shop / name
+    def _write_there(self, workshop: Path, name: str, kind: str) -> list[str]:
+        target = workshop / name
         options = {"header": "true", "escape": '"', "emptyValue": "", "nullValue": ""} if kind == "csv" else {}
         spark_format = {"jsonl": "json"}.get(kind, kind)
         self.table.write.format(spark_format).options(**options).save(target.resolve().as_uri())
         _tidy(target, ENDINGS[kind])
-        checked = self._read_again(target, kind)
-        write_bytes(shop / "audit.json", checked.to_json().encode())
-        write_bytes(shop / "report.html", render(checked, self.manifest).encode())
-        manifest = {**self.manifest, "files": _hashes(shop)}
-        write_bytes(shop / "manifest.json", (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
-        return [name, "audit.json", "report.html", "manifest.json"]
+        return [name, *accompany(workshop, self._read_again(target), self.manifest)]
 
-    def _read_again(self, target: Path, kind: str) -> Audit:
+    def _read_again(self, target: Path) -> Audit:
         """Count and audit the files on the disk; whatever differs from what was audited before is a failure."""
         assert self.layout is not None
         written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=self.table.schema)
@@ -170,15 +148,3 @@ def _tidy(target: Path, ending: str) -> None:
             path.unlink()
     for number, path in enumerate(sorted(target.iterdir())):
         path.replace(target / f"part-{number:05d}{ending}")
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

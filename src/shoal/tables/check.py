@@ -45,6 +45,12 @@ def check(table: object, policy: Policy) -> list[Fault]:
     return [*tally, *_treatments(source.frame, policy), *_faults(treated(source, policy), policy)]
 
 
+def layout_faults(names: Sequence[str], policy: Policy) -> list[Fault]:
+    """Return the misfits that the names of a table's columns tell, before any record is read."""
+    frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    return [*_columns(frame, policy), *_undeclared(frame, policy, None)]
+
+
 def _treatments(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     """Yield what a treatment cannot be applied to, and what a preset asks of columns; of the table as it is."""
     for name, column in policy.quasi_identifiers.items():

@@ -101,8 +101,8 @@ def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
     first = fastexcel.read_excel(path).load_sheet(sheet or 0, header_row=None, n_rows=1).to_polars()
     names = [str(name) for name in first.row(0) if name is not None]
     # the reader makes names up where they are missing or occur twice
-    _checked_header(["" if name.startswith("__UNNAMED__") else name for name in frame.columns], str(path))
-    _checked_header(names, str(path))
+    checked_header(["" if name.startswith("__UNNAMED__") else name for name in frame.columns], str(path))
+    checked_header(names, str(path))
     return frame
 
 
@@ -125,41 +125,51 @@ def read_csv(
 ) -> pl.DataFrame:
     """Read delimited text; every column's type is the narrowest that keeps each value as it is written."""
     text = _decoded(data, where, encoding)
-    quote = _mark(where, "quote", quote or _quote(text))
-    delimiter = _mark(where, "delimiter", delimiter or _delimiter(text, quote))
+    quote = one_mark(where, "quote", quote or quote_of(text))
+    delimiter = one_mark(where, "delimiter", delimiter or delimiter_of(text, quote))
     if delimiter == quote:
         raise TableError("delimiter and quote must differ", where=where, got=f"{quote!r} for both")
     quoted = quote in text or not delimiter.isascii()
     frame = (_quoted_rows if quoted else _plain_lines)(text, where, delimiter, quote)
-    read = typed if types else _blank
+    read = typed if types else blank
     return pl.DataFrame({name: read(frame[name]) for name in frame.columns})
 
 
 def _decoded(data: bytes, where: str, encoding: str | None) -> str:
-    if encoding is None:
-        marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-        encoding = next((name for mark, name in marks.items() if data.startswith(mark)), None)
-    tries = [encoding] if encoding else ["utf-8", "cp1252"]
+    tries = encodings(data, encoding)
     for name in tries:
         try:
             text = data.decode(name)
         except UnicodeError:
             continue
         except (LookupError, ValueError):
-            raise TableError(
-                "no such encoding", where=where, got=repr(name), hint="for example utf-8, latin-1"
-            ) from None
+            raise no_encoding(where, name) from None
         if "\x00" not in text:
             return text.lstrip("\ufeff")
-    raise TableError(
-        "the text cannot be decoded",
-        where=where,
-        got=f"tried {', '.join(tries)}",
-        hint="give the encoding, for example latin-1",
-    )
+    raise undecoded(where, tries)
 
 
-def _quote(text: str) -> str:
+def encodings(data: bytes, given: str | None) -> list[str]:
+    """Return the encodings to try, in order: the one that is given, or that the first bytes tell, or the usual ones."""
+    if given is None:
+        marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+        given = next((name for mark, name in marks.items() if data.startswith(mark)), None)
+    return [given] if given else ["utf-8", "cp1252"]
+
+
+def no_encoding(where: str, name: str) -> TableError:
+    """Return the error for an encoding that nobody knows."""
+    return TableError("no such encoding", where=where, got=repr(name), hint="for example utf-8, latin-1")
+
+
+def undecoded(where: str, tries: list[str]) -> TableError:
+    """Return the error for bytes that are no text in any encoding that was tried."""
+    got, hint = f"tried {', '.join(tries)}", "give the encoding, for example latin-1"
+    return TableError("the text cannot be decoded", where=where, got=got, hint=hint)
+
+
+def quote_of(text: str) -> str:
+    """Return the quote character that the head of a text uses."""
     head = text[:65536]
     return "'" if head.count("'") >= 4 and '"' not in head and _wraps(head, "'") else '"'
 
@@ -169,7 +179,7 @@ def _wraps(head: str, quote: str) -> bool:
     return any(f"{quote}{mark}{quote}" in head for mark in ",;\t|")
 
 
-def _delimiter(text: str, quote: str) -> str:
+def delimiter_of(text: str, quote: str) -> str:
     """Choose the delimiter that gives the first lines the same number of cells, and the most of them."""
     sample = "\n".join(text[:65536].splitlines()[:50])
     best, score = ",", (0, 0)
@@ -182,7 +192,8 @@ def _delimiter(text: str, quote: str) -> str:
     return best
 
 
-def _mark(where: str, name: str, mark: str) -> str:
+def one_mark(where: str, name: str, mark: str) -> str:
+    """Return a delimiter or a quote that is one character, or say that it is none."""
     if len(mark) != 1 or mark in "\r\n\0":
         raise TableError(f"the {name} must be one character that ends no line", where=where, got=repr(mark))
     return mark
@@ -191,11 +202,11 @@ def _mark(where: str, name: str, mark: str) -> str:
 def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
     """Read text without quoted cells: a line is a row, and counting delimiters is enough to check it."""
     lines = pl.Series("lines", text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    header = _checked_header(lines[0].split(delimiter), where)
+    header = checked_header(lines[0].split(delimiter), where)
     counts = lines.str.count_matches(delimiter, literal=True) + 1
     bad = ((counts != len(header)) & (lines != "")).arg_true()
     if len(bad):
-        _ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), len(header))
+        ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), len(header))
     if len(header) == 1:  # an empty line is a missing value, but for the end of the last line
         return pl.DataFrame({header[0]: lines[1 : -1 if lines[-1] == "" else None]})
     rows = [delimiter.join(map(str, range(len(header)))), *lines[1:].filter(lines[1:] != "")]
@@ -212,9 +223,9 @@ def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
 def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
     """Read text with quoted cells, which may hold delimiters and ends of lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
-    rows = _numbered(reader, where)
-    header = _checked_header(next(rows, (1, []))[1], where)
-    cells = _wide_rows(rows, where, len(header))
+    rows = numbered(reader, where)
+    header = checked_header(next(rows, (1, []))[1], where)
+    cells = wide_rows(rows, where, len(header))
     blocks = []
     while block := list(islice(cells, 50_000)):
         blocks.append([pl.Series(column, dtype=pl.String) for column in zip(*block, strict=True)])
@@ -222,27 +233,29 @@ def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
     return pl.DataFrame(dict(zip(header, columns, strict=True)))
 
 
-def _numbered(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
+def numbered(reader: Any, where: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the number of the line that it starts on."""
-    line = 1
+    line = first
     try:
         for row in reader:
             yield line, row
-            line = reader.line_num + 1
+            line = first + reader.line_num
     except csv.Error as error:
         hint = "is a quote not closed?"
         raise TableError(f"line {line} is not well quoted", where=where, got=str(error), hint=hint) from None
 
 
-def _wide_rows(rows: Iterator[tuple[int, list[str]]], where: str, width: int) -> Iterator[list[str]]:
+def wide_rows(rows: Iterator[tuple[int, list[str]]], where: str, width: int) -> Iterator[list[str]]:
+    """Yield the rows that are none of the empty lines; one that is too short or too long is an error."""
     for line, row in rows:
         if row and len(row) != width:
-            _ragged(where, line, len(row), width)
+            ragged(where, line, len(row), width)
         if row or width == 1:  # in one column an empty line is a missing value
             yield row or [""]
 
 
-def _checked_header(header: list[str], where: str) -> list[str]:
+def checked_header(header: list[str], where: str) -> list[str]:
+    """Return the names of columns if each is there, once."""
     if not header or header == [""]:
         raise TableError("the first line names no columns", where=where)
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -253,7 +266,8 @@ def _checked_header(header: list[str], where: str) -> list[str]:
     return header
 
 
-def _ragged(where: str, line: int, cells: int, width: int) -> None:
+def ragged(where: str, line: int, cells: int, width: int) -> None:
+    """Raise that a line has another number of cells than the header."""
     raise TableError(
         f"line {line} has {cells} cells where the header has {width}",
         where=where,
@@ -278,7 +292,7 @@ def typed(column: pl.Series) -> pl.Series:
     >>> [str(typed(pl.Series(v)).dtype) for v in (["1", "20"], ["02138"], ["1.5", None], ["1995-01-31"])]
     ['Int64', 'String', 'Float64', 'Date']
     """
-    column = _blank(column)
+    column = blank(column)
     values = column.drop_nulls().unique()
     if not len(values):
         return column
@@ -292,7 +306,8 @@ def typed(column: pl.Series) -> pl.Series:
     return dated(column)
 
 
-def _blank(column: pl.Series) -> pl.Series:
+def blank(column: pl.Series) -> pl.Series:
+    """Return a text column in which empty cells are missing."""
     # under a name of our own: polars reads "^…$" in a name as a pattern
     return column.alias("values").replace("", None)
 

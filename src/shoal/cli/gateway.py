@@ -1,0 +1,142 @@
+"""The gateway's commands: gateway (the service), gateway-key, query."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import show
+from shoal.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from shoal.gateway.client import Answered, GatewayClient
+
+
+class Form(StrEnum):
+    """How an answer is printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    arrow = "arrow"
+    parquet = "parquet"
+
+
+def gateway(
+    config: Annotated[Path, typer.Option("--config", "-c", help="The configuration, a YAML file.", show_default=False)],
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 8765,
+    tls_cert: Annotated[Path | None, typer.Option(help="A certificate (PEM), to speak HTTPS.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).")] = None,
+) -> None:
+    """Answer clients' SQL over HTTP, as the owners' policies say. Logs are lines of JSON."""
+    from shoal.gateway.config import GatewayConfig
+    from shoal.gateway.serving import serve
+
+    serve(GatewayConfig.read(config), host=host, port=port, tls_cert=tls_cert, tls_key=tls_key)
+
+
+def gateway_key(
+    name: Annotated[str, typer.Argument(help="The client's name.", show_default=False)],
+    stdin: Annotated[bool, typer.Option("--stdin", help="Hash a key that is given on the standard input.")] = False,
+) -> None:
+    """Make a key for a client: the key for them, and the line with its hash for gateway.yaml.
+
+    The key is printed once and stored nowhere.
+    """
+    from shoal.gateway.keys import hashed, new_key
+
+    key = sys.stdin.readline().rstrip("\n") if stdin else new_key(name)
+    if key != name and not key.startswith(f"{name}."):
+        raise typer.BadParameter(f"a key of {name} begins with {name}. (with a dot)", param_hint="--stdin")
+    if not stdin:
+        print(f"The key, for {name}: {key}")
+        print("The line for gateway.yaml, under clients:")
+    print(f"  {_quoted(name)}: {{key: '{hashed(key)}'}}")
+
+
+def _quoted(name: str) -> str:
+    import json
+
+    return name if name.replace("-", "").replace("_", "").isalnum() and name[0].isalpha() else json.dumps(name)
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT.", show_default=False)],
+    url: Annotated[str, typer.Option(help="Where the gateway is.")] = "http://127.0.0.1:8765",
+    key: Annotated[
+        str, typer.Option(help="Your key; better in the environment.", envvar="SHOAL_GATEWAY_KEY", show_default=False)
+    ] = "",
+    format: Annotated[Form, typer.Option(help="How the answer is printed.")] = Form.table,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the answer to this file.")] = None,
+    owner_column: Annotated[bool, typer.Option("--owner-column", help="Name the owner of each record.")] = False,
+    request: Annotated[str | None, typer.Option(help="A number; asking again under it gives the same answer.")] = None,
+    certificate: Annotated[Path | None, typer.Option(help="A certificate (PEM) to trust for HTTPS.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Ask a gateway in SQL. A refusal is told in words and ends with 1."""
+    from shoal.gateway.client import GatewayClient
+
+    if not key:
+        raise typer.BadParameter("give a key, or set SHOAL_GATEWAY_KEY", param_hint="--key")
+    with GatewayClient(url, key, verify=str(certificate) if certificate else True) as client:
+        if format is Form.table:
+            _show(client.query(sql, owner_column=owner_column, request=request), out, quiet)
+            return
+        _put(_fetched(client, sql, format, owner_column, request), out)
+
+
+def _fetched(client: GatewayClient, sql: str, format: Form, owner_column: bool, request: str | None) -> bytes:
+    return client.fetch(sql, format.value, owner_column=owner_column, request=request)  # type: ignore[arg-type]
+
+
+def _show(answered: Answered, out: Path | None, quiet: bool) -> None:
+    """Print an answer for people: the records, and in short why they are what they are."""
+    if out is not None:
+        raise typer.BadParameter("a file needs a --format: csv, json, arrow or parquet", param_hint="--out")
+    show.table(answered.table.columns, answered.table.rows())
+    if quiet:
+        return
+    print(file=sys.stderr)
+    for decided in answered.explanation["decisions"]:
+        print(f"{decided['owner']}: {_decided(decided)}", file=sys.stderr)
+    for owner, faults in answered.explanation["refusals"].items():
+        print(f"{owner}: refused: {'; '.join(fault['what'] for fault in faults)}", file=sys.stderr)
+    for note in answered.explanation["notes"]:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"request {answered.request}", file=sys.stderr)
+
+
+def _decided(decided: dict[str, object]) -> str:
+    threshold = "no threshold" if decided["threshold"] is None else f"threshold {decided['threshold']:g}"
+    said = f"weight {decided['total']:g}, {threshold}"
+    if decided["action"] == "release":
+        return f"as it is ({said})"
+    attained = decided["attained"]
+    assert isinstance(attained, dict)
+    kept = ", ".join(f"{name} {value}" for name, value in attained.items())
+    return f"anonymized ({said}); {kept}"
+
+
+def _is_text(data: bytes) -> bool:
+    return b"\0" not in data[:1000]
+
+
+def _put(data: bytes, out: Path | None) -> None:
+    if out is None:
+        if sys.stdout.isatty() and not _is_text(data):
+            raise typer.BadParameter("this format is not for a screen: give --out", param_hint="--format")
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    new = out.with_name(f".{out.name}.part")
+    try:
+        new.write_bytes(data)
+        new.replace(out)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,95 @@
+"""united(): the answers of several owners under each other, in one order, cut to what a client may get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from shoal.gateway.answering import in_order
+from shoal.gateway.request import Order, Request
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the answers of owners are put together; it holds no value of a request, so it may be kept."""
+
+    order_by: tuple[Order, ...] = ()
+    limit: int | None = None
+    aggregates: bool = False
+    owner_column: str | None = None
+    """What the column is called that names the owner of each record."""
+
+    @classmethod
+    def of(cls, asked: Request, owner_column: str | None) -> Layout:
+        """Return the layout of a request's answer."""
+        return cls(asked.order_by, asked.limit, asked.aggregates, owner_column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layout as plain data."""
+        order = [[one.name, one.descending] for one in self.order_by]
+        return {
+            "order_by": order,
+            "limit": self.limit,
+            "aggregates": self.aggregates,
+            "owner_column": self.owner_column,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Layout:
+        """Return the layout that :meth:`to_dict` told."""
+        order = tuple(Order(name, descending) for name, descending in data["order_by"])
+        return cls(order, data["limit"], data["aggregates"], data["owner_column"])
+
+
+def united(
+    parts: Mapping[str, pl.DataFrame], layout: Layout, rows: int | None = None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the records of all owners, and what has to be said about them.
+
+    Parameters
+    ----------
+    parts
+        Owner → its answer.
+    rows
+        The most records that the client may get.
+
+    Examples
+    --------
+    >>> parts = {"north": pl.DataFrame({"n": [3]}), "south": pl.DataFrame({"n": [2]})}
+    >>> united(parts, Layout(owner_column="owner"), rows=1)
+    (shape: (1, 2)
+    ...
+    │ 2   ┆ south │
+    ..., ('cut to the 1 records that this client may get at once',))
+    """
+    tables = [_owned(table, owner, layout.owner_column) for owner, table in parts.items()]
+    notes = []
+    table = tables[0]
+    if len(tables) > 1:
+        if layout.aggregates:
+            notes.append("figures are those of each owner; they are not added up")
+        table = in_order(_stacked(tables), layout.order_by, layout.limit, 0)
+    if rows is not None and table.height > rows:
+        notes.append(f"cut to the {rows:,} records that this client may get at once")
+        table = table[:rows]
+    return table, tuple(notes)
+
+
+def _owned(table: pl.DataFrame, owner: str, column: str | None) -> pl.DataFrame:
+    if column is None:
+        return table
+    return table.with_columns(pl.Series(column, [owner] * table.height, dtype=pl.String))
+
+
+def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return tables under each other; where one shows values and another labels, both are texts."""
+    columns = []
+    for name in tables[0].columns:
+        parts = [table[name] for table in tables]
+        if len({part.dtype for part in parts}) > 1:
+            parts = [part.cast(pl.String) for part in parts]
+        columns.append(pl.concat([part.alias("part") for part in parts]).alias(name))
+    return pl.DataFrame(columns)

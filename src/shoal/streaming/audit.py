@@ -1,0 +1,67 @@
+"""audit_file(): a published table that may be larger than memory, counted again from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.algorithms.base import Progress, silent
+from shoal.auditing import Audit, audit
+from shoal.auditing.roles import promised
+from shoal.policy import Policy
+from shoal.streaming.budget import Budget
+from shoal.streaming.count import count
+from shoal.streaming.refused import require_tallied
+from shoal.streaming.scan import open_scan
+from shoal.streaming.verify import HEAD, audited
+from shoal.tables.source import open_table
+from shoal.tables.treatments import treated
+
+
+def audit_file(
+    path: str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    original: str | Path | None = None,
+    memory: str | int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Audit:
+    """Count a published table in files again and say what holds, as :func:`shoal.audit` does.
+
+    Parameters
+    ----------
+    path
+        A Parquet or CSV file, a folder of them, or a pattern.
+    policy
+        What was promised, or only what the columns are.
+    original
+        The original table, in files too.
+    memory
+        How much memory the data may take, as for :func:`shoal.anonymize_file`.
+    progress
+        Called with what is being done, how much is done, and how much there is.
+    options
+        How to read a CSV of the original: ``delimiter``, ``quote``, ``encoding``.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> table, policy = shoal.datasets.load("patients")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.write_parquet(f"{folder}/patients.parquet")
+    ...     shoal.audit_file(f"{folder}/patients.parquet", policy).models[0].attained
+    1
+    """
+    policy, budget = promised(policy), Budget.of(memory)
+    require_tallied(policy)
+    watched = budget.watch(progress)
+    scan = open_scan(path)
+    published = count(scan, budget, types=False, head=HEAD, progress=watched)
+    if original is None:
+        return audit(published.table, policy)
+    given = open_scan(original, **options)
+    whole = count(given, budget, names=scan.columns, head=HEAD, progress=watched, what="counting the original")
+    watched("auditing", 0, 0)
+    return audited(scan.paths, published, policy, treated(open_table(whole.table), policy), whole.head)

@@ -1,0 +1,124 @@
+"""Budget: how much memory a table may take, and how it is shared out."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shoal.algorithms.base import Progress
+from shoal.errors import OverBudget, TableError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+
+LEAST = 64 * 10**6
+"""No budget is smaller: libraries take about as much to do anything."""
+_CELL = 100
+"""Bytes that a cell of a part takes while it is read and counted: itself, its text, and its place in a hash table."""
+_FEWEST, _MOST = 10_000, 2_000_000
+_DISTINCT, _DISTINCT_CELL = 400, 100
+"""Bytes that a distinct record takes, and each of its cells, where they take most: when the release is audited."""
+_COPIES = 4
+"""How often a text that occurs is held: by the count, the domains of the search and of the audit, and their labels."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """So many bytes for the data, on top of what the program itself takes.
+
+    An eighth is for the part of the file that is being read or written; the distinct records have the rest. What they
+    take was measured, with room to spare; and whatever is estimated, the memory is looked at whenever progress is told.
+
+    Examples
+    --------
+    >>> Budget.of("4GB").bytes, Budget.of("512 MiB").bytes
+    (4000000000, 536870912)
+    """
+
+    bytes: int
+    search: int = 500
+    """Bytes that the search takes for each distinct record (:attr:`shoal.algorithms.base.Algorithm.footprint`)."""
+    before: int = field(default=0, repr=False, compare=False)
+    """What the program took before it began."""
+
+    @classmethod
+    def of(cls, memory: str | int | None, search: int = 500) -> Budget:
+        """Return a budget from a number of bytes or a text such as ``4GB``; half of the machine's memory by default."""
+        size = _machine() // 2 if memory is None else memory if isinstance(memory, int) else _parsed(memory)
+        if size < LEAST:
+            hint = f"give at least {told(LEAST)}"
+            raise TableError("too little to work with", where="memory", got=told(size), hint=hint)
+        return cls(size, search, resident())
+
+    def rows(self, columns: int) -> int:
+        """Return how many records may be read or written at a time."""
+        return min(max(self.bytes // 8 // (_CELL * max(columns, 1)), _FEWEST), _MOST)
+
+    def distinct(self, columns: int, texts: int = 0) -> int:
+        """Return how many distinct records fit, whose different texts are so many bytes."""
+        left = self.bytes - self.bytes // 8 - _COPIES * texts
+        return max(left, 0) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
+
+    def require(self, distinct: int, columns: int, texts: int = 0) -> None:
+        """Raise if so many distinct records do not fit."""
+        fits = self.distinct(columns, texts)
+        if distinct > fits:
+            raise OverBudget(
+                "the distinct records do not fit into the memory",
+                where="memory",
+                got=f"more than the {fits:,} distinct records of {columns} columns that {told(self.bytes)} hold",
+                hint=_HINT,
+            )
+
+    def watch(self, progress: Progress) -> Progress:
+        """Return the same progress; whenever it is told, the memory is looked at."""
+
+        def told_and_watched(what: str, done: int, total: int) -> None:
+            taken = resident() - self.before
+            if taken > self.bytes:
+                got = f"{told(taken)} of {told(self.bytes)}"
+                raise OverBudget(f"{what} takes more memory than is allowed", where="memory", got=got, hint=_HINT)
+            progress(what, done, total)
+
+        return told_and_watched
+
+
+_HINT = "allow more memory, publish fewer columns or coarser values, or use Spark"
+
+
+def told(size: int) -> str:
+    """Return a number of bytes as people write it.
+
+    Examples
+    --------
+    >>> told(4_000_000_000), told(536_870_912)
+    ('4 GB', '537 MB')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} bytes"
+
+
+def resident() -> int:
+    """Return how many bytes of memory this process takes now; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _parsed(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise TableError("is no size", where="memory", got=repr(text), hint="for example 4GB or 512MB")
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def _machine() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 8 * 10**9

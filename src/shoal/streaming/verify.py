@@ -1,0 +1,94 @@
+"""read_back(): a file that was written part by part, counted again from its bytes, and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from shoal.algorithms.base import Progress
+from shoal.auditing import Audit, audit
+from shoal.auditing.checks import bytes_check, order_check
+from shoal.auditing.hygiene import blocks_faults
+from shoal.auditing.order import order_faults, windows
+from shoal.auditing.reading import Reader
+from shoal.errors import AuditFailed, Fault
+from shoal.policy import Policy
+from shoal.release import Release, disagreements
+from shoal.streaming.budget import Budget
+from shoal.streaming.count import Counted, count
+from shoal.streaming.scan import open_scan
+from shoal.tables.columns import of_kind
+from shoal.tables.files import format_of
+from shoal.tables.fingerprint import fingerprint
+from shoal.tables.source import Source
+from shoal.tables.treatments import treated
+
+HEAD = 20_000
+"""So many of the first original records are kept, to see whether the published ones still stand in their order."""
+_BLOCK = 2**24
+_AS_WRITTEN = {"csv": {"delimiter": ",", "quote": '"', "encoding": "utf-8"}, "parquet": {}}
+
+
+def read_back(path: Path, release: Release, head: pl.DataFrame, budget: Budget, progress: Progress) -> Audit:
+    """Audit the bytes on the disk; whatever differs from what was released is a failure.
+
+    ``head`` are the first records of the original, in its order.
+    """
+    # as the file was written, nothing detected: the audit counts the cells that are in it
+    scan = open_scan(path, **_AS_WRITTEN[format_of(path)])
+    written = count(scan, budget, types=False, head=HEAD, progress=progress, what="reading back")
+    progress("auditing", 0, 0)
+    checked = audited((path,), written, release.policy, release.source, head).claiming(release.audit.claimed_bound)
+    faults = [*checked.failures(), *_other_records(written, release)]
+    faults += disagreements(checked, release.attained, release.audit)
+    if faults:
+        raise AuditFailed(faults)
+    return checked
+
+
+def audited(paths: tuple[Path, ...], published: Counted, policy: Policy, source: Source, head: pl.DataFrame) -> Audit:
+    """Audit a counted file against the counted original, with what counts do not tell: its order and its bytes."""
+    checked = audit(published.table, policy, original=source)
+    if not checked.is_counted:
+        return checked
+    leaks = blocks_faults(_blocks(paths), format_of(paths[0]), published.table.frame, source.frame)
+    more = order_check(_order_faults(published, policy, source, head)), bytes_check(leaks)
+    for one in more:
+        checked = replace(checked.having(one), faults=(*checked.faults, *one.faults))
+    return checked
+
+
+def _order_faults(published: Counted, policy: Policy, source: Source, head: pl.DataFrame) -> list[Fault]:
+    """Look at the first records of both files."""
+    top, window = windows(published.table.records, source.records)
+    readers = {name: Reader(source.frame, name, policy, source.times) for name in policy.quasi_identifiers}
+    first = treated(Source(head.head(window), "polars"), policy).frame
+    return order_faults(published.head.head(top), first, readers)
+
+
+def _other_records(written: Counted, release: Release) -> list[Fault]:
+    """Return a fault where the file holds other records than the released ones, each as often."""
+    frame = written.table.frame
+    if frame.columns != release.frame.columns:
+        return [Fault("the file's columns are not the release's", got=", ".join(frame.columns))]
+    columns = [_as(frame[name], release.frame[name].dtype).alias(name) for name in frame.columns]
+    salt = release.policy.hash
+    if fingerprint(pl.DataFrame(columns), salt, written.table.times) != fingerprint(release.frame, salt, release.times):
+        return [Fault("the file does not hold the released records, each as often", got=f"{written.table.records:,}")]
+    return []
+
+
+def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    column = column.alias("values")
+    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
+    return of_kind(column.str.replace("T", " ") if moments else column, kind)
+
+
+def _blocks(paths: tuple[Path, ...]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
