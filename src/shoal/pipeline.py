@@ -49,7 +49,7 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow or DuckDB table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is not
+        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is not
         changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
@@ -62,7 +62,8 @@ def anonymize(
         Where the policy asks for pseudonyms: the key, as bytes or as the path of its file; by default it is taken from
         the environment (``SHOAL_KEY``). It is written nowhere.
     options
-        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
+        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``; for a Spark table ``fits`` and ``block``
+        (:func:`shoal.spark.anonymize`).
 
     Raises
     ------
