@@ -21,6 +21,7 @@ import polars as pl
 from shoal.errors import TableError
 from shoal.streaming.parts import Part, key, reading
 from shoal.tables.files import (
+    cells_of,
     checked_header,
     delimiter_of,
     encodings,
@@ -30,13 +31,14 @@ from shoal.tables.files import (
     quote_of,
     ragged,
     undecoded,
+    well_formed,
     wide_rows,
 )
 
 _HEAD = 65_536
 _BLOCK = 2**22
-_ROWS, _WIDEST = 20_000, 100
-"""How many rows are read one by one at a time (their cells take more), and the columns of lines that are not."""
+_ROWS = 20_000
+"""How many rows are read one by one at a time: their cells take more."""
 _LINE = 64
 """Characters that a line is taken to have: so many records are read at a time, more or less."""
 
@@ -196,19 +198,10 @@ def _plain_block(block: str, dialect: Dialect, places: list[int], line: int) -> 
 
 def _parsed(lines: pl.Series, dialect: Dialect, places: list[int], quote: str | None) -> pl.DataFrame:
     """Return the cells of lines that all have as many as the header."""
-    if not len(lines) or not places:
+    if not places:
         return _empty(places)
-    width = len(dialect.header)
-    blank = dialect.delimiter * (width - 1)  # a first line that may be lost: polars drops a byte order mark there
-    frame = pl.read_csv(
-        io.BytesIO(f"{blank}\n{lines.str.join(chr(10)).item()}".encode()),
-        has_header=False,
-        new_columns=[key(place) for place in range(width)],
-        separator=dialect.delimiter,
-        quote_char=quote,
-        infer_schema=False,
-    )
-    return frame.slice(1).select(key(place) for place in places)
+    frame = cells_of(lines, len(dialect.header), dialect.delimiter, quote)
+    return pl.DataFrame([frame[str(place)].alias(key(place)) for place in places])
 
 
 def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
@@ -217,7 +210,7 @@ def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[t
     As long as every line is well-formed by itself, lines are read many at a time; from the first on that is not (a cell
     of several lines, a quote where none belongs) row by row.
     """
-    rule = _well_formed(dialect)
+    rule = well_formed(len(dialect.header), dialect.delimiter, dialect.quote)
     with dialect.open("") as file:
         line, rest = 1, ""
         while text := file.read(rows * _LINE):
@@ -231,16 +224,6 @@ def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[t
                 line += block.count("\n") + 1
                 yield frame, _position(file)
         yield from _rows(dialect, places, rows, io.StringIO(rest, newline=""), line, file)
-
-
-def _well_formed(dialect: Dialect) -> str | None:
-    """Return the rule of a line that is well-formed by itself; ``None`` where lines are read row by row."""
-    width, marks = len(dialect.header), dialect.quote + dialect.delimiter
-    if width == 1 or width > _WIDEST or not marks.isascii():
-        return None
-    quote, delimiter = (f"\\x{{{ord(mark):x}}}" for mark in marks)
-    cell = f"(?:[^{quote}{delimiter}]*|{quote}(?:[^{quote}]|{quote}{quote})*{quote})"
-    return f"^{cell}(?:{delimiter}{cell}){{{width - 1}}}$"
 
 
 def _quoted_block(block: str, dialect: Dialect, places: list[int], line: int, rule: str | None) -> pl.DataFrame | None:

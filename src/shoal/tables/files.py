@@ -209,19 +209,58 @@ def _plain_lines(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
         ragged(where, int(bad[0]) + 1, int(counts[int(bad[0])]), len(header))
     if len(header) == 1:  # an empty line is a missing value, but for the end of the last line
         return pl.DataFrame({header[0]: lines[1 : -1 if lines[-1] == "" else None]})
-    rows = [delimiter.join(map(str, range(len(header)))), *lines[1:].filter(lines[1:] != "")]
-    frame = pl.read_csv(
-        io.BytesIO("\n".join(rows).encode("utf-8")),
-        separator=delimiter,
-        quote_char=None,
-        infer_schema=False,
-    )
+    frame = cells_of(lines[1:].filter(lines[1:] != ""), len(header), delimiter, None)
     frame.columns = header
     return frame
 
 
+def cells_of(lines: pl.Series, width: int, delimiter: str, quote: str | None) -> pl.DataFrame:
+    """Return the cells of lines that all have as many, as texts, in columns ``0``, ``1``, …"""
+    names = list(map(str, range(width)))
+    if not len(lines):
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    blank = delimiter * (width - 1)  # a first line that may be lost: polars drops a byte order mark there
+    frame = pl.read_csv(
+        io.BytesIO(f"{blank}\n{lines.str.join(chr(10)).item()}".encode()),
+        has_header=False,
+        new_columns=names,
+        separator=delimiter,
+        quote_char=quote,
+        infer_schema=False,
+    )
+    return frame.slice(1)
+
+
+_WIDEST = 100
+"""The columns of lines that are looked at as a whole."""
+
+
+def well_formed(width: int, delimiter: str, quote: str) -> str | None:
+    """Return the rule of a line with quoted cells that is a row by itself; ``None`` where it takes a reader to say.
+
+    Examples
+    --------
+    >>> rule = well_formed(2, ",", '"')
+    >>> pl.Series(['a,"b, c"', '"a ""b"" c",', '"a', 'a"b,c']).str.contains(rule).to_list()
+    [True, True, False, False]
+    """
+    if width == 1 or width > _WIDEST or not (quote + delimiter).isascii():
+        return None
+    q, d = (f"\\x{{{ord(mark):x}}}" for mark in (quote, delimiter))
+    cell = f"(?:[^{q}{d}]*|{q}(?:[^{q}]|{q}{q})*{q})"
+    return f"^{cell}(?:{d}{cell}){{{width - 1}}}$"
+
+
 def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
-    """Read text with quoted cells, which may hold delimiters and ends of lines."""
+    """Read text with quoted cells, which may hold delimiters and ends of lines.
+
+    Where every line is well-formed by itself they are read all at once, else row by row, which takes ten times as long.
+    """
+    found = _lines_at_once(text, where, delimiter, quote)
+    return _row_by_row(text, where, delimiter, quote) if found is None else found
+
+
+def _row_by_row(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, strict=True)
     rows = numbered(reader, where)
     header = checked_header(next(rows, (1, []))[1], where)
@@ -231,6 +270,21 @@ def _quoted_rows(text: str, where: str, delimiter: str, quote: str) -> pl.DataFr
         blocks.append([pl.Series(column, dtype=pl.String) for column in zip(*block, strict=True)])
     columns = [pl.concat(parts) for parts in zip(*blocks, strict=True)] or [pl.Series(dtype=pl.String)] * len(header)
     return pl.DataFrame(dict(zip(header, columns, strict=True)))
+
+
+def _lines_at_once(text: str, where: str, delimiter: str, quote: str) -> pl.DataFrame | None:
+    text = text.replace("\r\n", "\n")
+    if "\r" in text or text.startswith("\n"):
+        return None
+    lines = pl.Series([text]).str.split("\n").explode()
+    lines = lines.filter(lines != "")
+    header = next(csv.reader(lines.head(1).to_list(), delimiter=delimiter, quotechar=quote), [])
+    rule = well_formed(len(header), delimiter, quote)
+    if rule is None or not lines.str.contains(rule).all():
+        return None
+    frame = cells_of(lines[1:], len(header), delimiter, quote)
+    frame.columns = checked_header(header, where)
+    return frame
 
 
 def numbered(reader: Any, where: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
