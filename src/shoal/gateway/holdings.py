@@ -17,7 +17,7 @@ import polars as pl
 from shoal.auditing import audit
 from shoal.domains import STAR
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
-from shoal.gateway.answering import Shown, combined
+from shoal.gateway.answering import Remembered, Shown, combined
 from shoal.gateway.config import Joined, Owner, Table
 from shoal.gateway.meaning import Meanings
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL
@@ -37,6 +37,8 @@ _TRIES = 5
 """How often a table is read again that changed meanwhile."""
 _KEPT = 64
 """Recodings of single requests that are kept for a version."""
+_REMEMBERED = 64_000_000
+"""Bytes of the answers that all of these remember."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Holding:
         self.family = f"{owner}/{name}"
         self.tables = frozenset(table for table, _ in parts)
         """The owner's tables that are no join."""
+        self.relatives: tuple[Holding, ...] = (self,)
+        """The owner's tables and joins about the same persons, this one among them."""
         self.bases: dict[str, str] = {}
         """Column → ``table.column`` of the table that it comes from."""
         self.seal: Callable[[str], str] = str
@@ -155,6 +159,11 @@ class Holding:
         """Return the weights of columns under the names that all tables of the family know."""
         return {self.bases.get(name, f"{self.name}.{name}"): weights[name] for name in columns}
 
+    def declared(self) -> dict[str, float]:
+        """Return the weights that the policy gives, under the names that all tables of the family know."""
+        roles = {**self.policy.quasi_identifiers, **self.policy.sensitive}
+        return self.weighed(roles, {name: role.weight for name, role in roles.items()})
+
     def whole(self, version: Version) -> Made:
         """Return the one recoding of the whole table."""
         return self._made(version, None)
@@ -163,18 +172,23 @@ class Holding:
         """Return a recoding of some columns only, as the paper does it."""
         return self._made(version, frozenset(columns))
 
-    def linking(self, raw: Iterable[str], published: Iterable[str]) -> frozenset[str]:
-        """Return the quasi-identifiers that answers as they are would add to anonymized ones, record by record.
+    def linking(self, raw: Iterable[str], published: Iterable[str], *, joined: bool = False) -> frozenset[str]:
+        """Return the columns that answers as they are would add to anonymized ones of this table, record by record.
 
         Both kinds of answers are given as ``table.column``. A column that both show as it is (a sensitive one) tells
         which record is which. Without one, quasi-identifiers as they are tell what any attacker of k-anonymity is
-        thought to know anyway.
+        thought to know anyway. Columns of other tables come in only with a join that was answered as it is
+        (``joined``), or if this is one.
         """
-        raw, published = set(raw), set(published)
-        names = {name: self.bases.get(name, f"{self.name}.{name}") for name in (*self.bases, *self._columns())}
-        known = {name for name, base in names.items() if base in raw}
-        exact = {name for name in known if names[name] in published and name not in self.policy.quasi_identifiers}
-        return frozenset(name for name in known if name in self.policy.quasi_identifiers) if exact else frozenset()
+        known = set(raw)
+        own = {self.bases.get(name, f"{self.name}.{name}"): name for name in (*self.bases, *self._columns())}
+        changed = {*self.policy.quasi_identifiers, *self.policy.hidden}
+        exact = {base for base, name in own.items() if name not in changed}
+        if not known & exact & set(published):
+            return frozenset()
+        parts = tuple(f"{table}." for table, _ in self.parts)
+        elsewhere = {base for base in known - own.keys() if joined or base.startswith(parts)}
+        return frozenset({own[base] for base in (known & own.keys()) - exact} | elsewhere)
 
     def _columns(self) -> tuple[str, ...]:
         return () if self._now is None else tuple(self._now.frame.columns)
@@ -182,8 +196,11 @@ class Holding:
     def keeps_beside(self, version: Version, columns: frozenset[str]) -> bool:
         """Return whether the one recoding keeps every promise for a reader who knows some columns as they are.
 
-        Such a reader splits each class by them: what must hold is counted again on the parts.
+        Such a reader splits each class by them: what must hold is counted again on the parts. Columns that the table
+        lacks cannot be counted, so it does not.
         """
+        if not columns <= set(version.frame.columns):
+            return False
         made = self.whole(version)
         with self._lock:
             if columns not in version.laid_over:
@@ -251,7 +268,8 @@ def _make(frame: pl.DataFrame, policy: Policy, columns: frozenset[str] | None) -
     part = pl.DataFrame([frame[name] for name in (*kept, *hidden)])
     if policy.subject is None:
         part = part.with_columns(pl.Series(_RECORD, np.arange(frame.height)))
-    return replace(_asked(anonymize(part, restricted), frame, restricted), columns=shows)
+    made = _asked(anonymize(part, restricted), frame, restricted)
+    return replace(made, columns=shows, shown=replace(made.shown, remembered=Remembered(_REMEMBERED // _KEPT)))
 
 
 def _restricted(policy: Policy, columns: frozenset[str]) -> Policy:
@@ -342,6 +360,8 @@ def holdings_of(name: str, owner: Owner, source: DataSource | None = None) -> li
     for holding in found:
         holding.family = family[holding.parts[0][0]]
         holding.tables = frozenset(owner.tables)
+    for holding in found:
+        holding.relatives = tuple(one for one in found if one.family == holding.family)
     return found
 
 
