@@ -30,6 +30,7 @@ NAMES = (
     "sarrafi17",
     "yaseen18",
     "statistics_attack",
+    "spark",
     "gateway",
 )
 

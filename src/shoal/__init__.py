@@ -19,6 +19,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``reporting``           the audit, told to people
 ``streaming``           tables in files that are larger than memory
 ``cli``                 the command line
+``spark``               tables that lie in Apache Spark
 ``gateway``             requests in SQL, answered by policy (a library; no service yet)
 ``datasets``            the embedded Adult table and the papers' small ones
 ======================  ===============================================================

@@ -111,25 +111,24 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, tim
     progress("counting", 0, 0)
     if not frame.height:
         raise Infeasible("the table has no records")
-    encoded = encode(frame, policy, times)
+    return settle(encode(frame, policy, times), policy, progress)
+
+
+def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Decision:
+    """Search, and make the recoding final."""
     problem = policy.algorithm.posed(encoded.problem(policy, progress))
     if not policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
         encoded = _without_hopeless(encoded, problem)
         problem = policy.algorithm.posed(encoded.problem(policy, progress))
     recoding = policy.algorithm.search(problem).extended(encoded.frequencies)
-    publication = publish(
-        recoding,
-        encoded.frequencies,
-        encoded.columns,
-        policy.models,
-        encoded.background,
-        star=policy.suppressed == "star",
-    )
+    if encoded.part is not None:
+        recoding = _of_a_part(recoding, encoded, policy)
+    publication = _published(recoding, encoded, policy)
     if not publication.classes.count:
         raise Infeasible("every record would be suppressed")
-    allowed = policy.may_suppress(encoded.frequencies.records)
-    if publication.suppressed > allowed:
-        raise Infeasible(f"{publication.suppressed} records would be suppressed or show nothing, {allowed} may")
+    allowed, silent_records = encoded.may_suppress(policy), publication.shows_nothing(alone=encoded.part is None)
+    if silent_records > allowed:
+        raise Infeasible(f"{silent_records} records would be suppressed or show nothing, {allowed} may")
     decision = Decision(policy, encoded, recoding, publication)
     for (title, attained), model in zip(decision.attained.items(), policy.models, strict=True):
         if model.by_class is not model and not model.meets(
@@ -137,6 +136,32 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, tim
         ):  # the search could not know what becomes of the starred
             raise Infeasible(f"{title} asks for {model.asked}, what can be published attains {attained}")
     return decision
+
+
+def _published(recoding: Recoding, encoded: Encoded, policy: Policy) -> Publication:
+    """Make a recoding final."""
+    return publish(
+        recoding,
+        encoded.frequencies,
+        encoded.columns,
+        policy.models,
+        encoded.background,
+        star=policy.suppressed == "star",
+    )
+
+
+def _of_a_part(recoding: Recoding, encoded: Encoded, policy: Policy) -> Recoding:
+    """Return a recoding whose classes say something: beside other blocks one that shows ``*`` looks suppressed.
+
+    Where the search left nothing else to show, all records of the block are one class with its ranges or values.
+    """
+    if isinstance(recoding, Local):
+        return replace(recoding, part=True)
+    if _published(recoding, encoded, policy).shows_nothing(alone=False) <= encoded.may_suppress(policy):
+        return recoding
+    cells = len(encoded.frequencies.cell_counts)
+    members = np.where(np.arange(cells) < cells - encoded.barred_cells, 0, -1)
+    return Local(members.astype(np.int64), part=True)
 
 
 def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:

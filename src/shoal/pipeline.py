@@ -22,6 +22,7 @@ from shoal.release import Release, attained_by, disagreements
 from shoal.tables.anatomize import anatomized
 from shoal.tables.apply import apply
 from shoal.tables.check import check
+from shoal.tables.engines import engine_of
 from shoal.tables.outputs import formed
 from shoal.tables.pseudonyms import Key, pseudonymized
 from shoal.tables.source import Source, open_table
@@ -48,8 +49,8 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow or DuckDB table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is not
-        changed.
+        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is
+        not changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
     progress
@@ -61,7 +62,8 @@ def anonymize(
         Where the policy asks for pseudonyms: the key, as bytes or as the path of its file; by default it is taken from
         the environment (``SHOAL_KEY``). It is written nowhere.
     options
-        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
+        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``; for a Spark table ``fits`` and ``block``
+        (:func:`shoal.spark.anonymize`).
 
     Raises
     ------
@@ -79,6 +81,9 @@ def anonymize(
     >>> shoal.anonymize(table, policy)
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
+    if engine := engine_of(table):
+        release: Release = engine.anonymize(table, policy, progress=progress, bound=bound, key=key, **options)
+        return release
     policy = Policy.of(policy)
     given = open_table(table, **options)
     source = treated(given, policy)

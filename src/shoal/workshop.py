@@ -30,25 +30,30 @@ def publish(folder: Path, make: Callable[[Path], list[str]], sources: Sequence[P
         Where the files belong.
     make
         Writes the files into the folder that it is given, and returns their names, in the order in which they get
-        their places. Whatever it raises, nothing is left.
+        their places. Whatever it raises, nothing is left. A table may be a folder of files.
     sources
         Files that must not be replaced: the original table.
     """
     _spare(folder, sources)
+    again = (folder / "manifest.json").exists()  # an earlier release may be replaced, a folder of somebody else not
     try:
         with _hidden(folder) as workshop:
             names = make(workshop)
-            blocked = [name for name in names if (folder / name).is_dir()]
+            blocked = [
+                name for name in names if (folder / name).is_dir() and not (again and (workshop / name).is_dir())
+            ]
             if blocked:
                 raise WriteError("is a folder", where=str(folder / blocked[0]), hint="choose another output folder")
             for name in names:  # the manifest last: it vouches for the others
+                if (workshop / name).is_dir():
+                    _remove(folder / name)
                 (workshop / name).replace(folder / name)
     except OSError as error:
         if isinstance(error, WriteError):
             raise
         reason = error.strerror or str(error)
         raise WriteError("cannot write", where=str(folder), got=reason, hint=_hint(error)) from None
-    _remove_stale(folder, names)
+    _remove_stale(folder, names, folders=again)
     return {Path(name).stem: folder / name for name in names}
 
 
@@ -90,7 +95,8 @@ def _hidden(folder: Path) -> Iterator[Path]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    return {path.name: _hash(path) for path in sorted(folder.iterdir())}
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _hash(path) for path in files}
 
 
 def _hash(path: Path) -> str:
@@ -98,11 +104,18 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _remove_stale(folder: Path, current: list[str]) -> None:
+def _remove_stale(folder: Path, current: list[str], *, folders: bool) -> None:
     """Remove an earlier release of another format or form: the manifest no longer vouches for it."""
-    for name in (f"{stem}{ending}" for stem in _STEMS for ending in ENDINGS.values()):
-        if name not in current:
-            (folder / name).unlink(missing_ok=True)
+    for path in (folder / f"{stem}{ending}" for stem in _STEMS for ending in ENDINGS.values()):
+        if path.name not in current and (folders or not path.is_dir()):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _hint(error: OSError) -> str:

@@ -74,7 +74,7 @@ def later_checks(
     table: object,
     whole: pl.DataFrame,
     frame: pl.DataFrame,
-    original: tuple[pl.DataFrame, pl.DataFrame] | None,
+    original: tuple[pl.DataFrame, pl.DataFrame | None] | None,
     classes: pl.DataFrame,
     policy: Policy,
     readers: Mapping[str, Reader],

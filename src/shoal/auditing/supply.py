@@ -21,13 +21,13 @@ _JOINT = 30_000_000
 """So many pairs of a class and a combination of original values are compared, at most."""
 
 
-def supply_faults(classes: pl.DataFrame, tuples: pl.DataFrame, readers: Mapping[str, Reader]) -> list[Fault]:
+def supply_faults(classes: pl.DataFrame, tuples: pl.DataFrame | None, readers: Mapping[str, Reader]) -> list[Fault]:
     """Return a fault for each column, and one for all together, where more is published than the original has.
 
     All records whose text says no more than that they are under a label stand under it in the original too, so they
     cannot be more than that has. Labels that were moved between records, or made up, break this. It is a necessary
     condition, from the counts alone: ``classes`` and ``tuples`` are the combinations of the published and of the
-    original table, each with its records.
+    original table, each with its records; without the latter each column is looked at by itself.
 
     Cost: for each column its texts squared; for all together the classes times the original combinations, where that is
     not too many (:data:`_JOINT`).
@@ -41,7 +41,7 @@ def supply_faults(classes: pl.DataFrame, tuples: pl.DataFrame, readers: Mapping[
         if many:
             what = "labels are published more often than the original has records under them"
             faults.append(Fault(what, where=name, got=examples(many)))
-    if not faults and _is_overdrawn(covers, records, tuples, readers):
+    if not faults and tuples is not None and _is_overdrawn(covers, records, tuples, readers):
         faults.append(Fault("classes are published with more records than the original has for what they show"))
     return faults
 

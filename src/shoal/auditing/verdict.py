@@ -34,8 +34,8 @@ from shoal.risk.base import Evidence, Progress, silent
 from shoal.tables import open_table
 from shoal.tables.check import check
 from shoal.tables.columns import plain
+from shoal.tables.engines import engine_of
 from shoal.tables.source import Source
-from shoal.tables.tallied import Times
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured
 
@@ -280,6 +280,11 @@ def audit(
     >>> shoal.audit(table, {"quasi_identifiers": ["age", "sex"], "sensitive": []}).measured.k
     1
     """
+    if engine := engine_of(table, original):
+        given_too = {"subjects": subjects, "asks": asks, "weights": weights, "attacks": attacks, "rows": rows}
+        more = {"statistics": statistics, "external": external, "earlier": earlier, "beside": beside}
+        there: Audit = engine.audit(table, policy, original=original, progress=progress, **given_too, **more)
+        return there
     policy, asked = promised(policy), Fidelity() if statistics is True else statistics or None
     if asked is not None and original is None:
         raise Misfit("statistics compare the published table with the original", hint="give original=")
@@ -305,7 +310,7 @@ def audit(
     census = replace(counted.census, asks=told)
     names = policy.quasi_identifiers
     readers = {} if raw is None else {name: Reader(raw, name, policy, often.original) for name in names}
-    before = None if raw is None else (raw, _combinations(raw, policy, often.original))
+    before = None if raw is None else (raw, _combinations(given, policy))
     later = later_checks(table, whole, frame, before, counted.classes, policy, readers, often)
     faults += [fault for check in later for fault in check.faults]
     models = tuple(_recounted(model, census) for model in policy.models)
@@ -331,7 +336,7 @@ def audit(
         models,
         utility,
         risk_of(known),
-        {} if before is None else risk_of(Evidence(before[1]["size"].cast(pl.Int64).to_numpy(), known.least)),
+        _risk_before(before, known.least),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy),
@@ -383,8 +388,18 @@ def _unreadable(records: int, published: int, policy: Policy, faults: list[Fault
     return Audit(policy, records, published, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
 
 
-def _combinations(raw: pl.DataFrame, policy: Policy, times: Times) -> pl.DataFrame:
-    """Return the combinations of the original, each with its records and their persons."""
+def _risk_before(before: tuple[pl.DataFrame, pl.DataFrame | None] | None, least: int) -> dict[str, dict[str, float]]:
+    """Return the risk of the original, where its combinations are known."""
+    if before is None or before[1] is None:
+        return {}
+    return risk_of(Evidence(before[1]["size"].cast(pl.Int64).to_numpy(), least))
+
+
+def _combinations(given: Source | None, policy: Policy) -> pl.DataFrame | None:
+    """Return the combinations of the original, each with its records and their persons; where they are known."""
+    if given is None or given.apart:
+        return None
+    raw, times = given.frame, given.times
     columns = [plain(raw[name]).alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
     table, records = pl.DataFrame(columns), pl.len()
     if times is not None:

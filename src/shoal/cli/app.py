@@ -15,13 +15,16 @@ from shoal.cli.options import (
     Data,
     Delimiter,
     Encoding,
+    Engine,
     Json,
+    Master,
     Memory,
     Out,
     PolicyFile,
     Quiet,
     Quote,
     Sheet,
+    on_spark,
     reading,
     refuse_with_memory,
 )
@@ -131,6 +134,8 @@ def anonymize(
         Path | None,
         typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
     ] = None,
+    engine: Engine = "local",
+    master: Master = None,
     memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -152,6 +157,9 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
+    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
+        show.elsewhere(data, policy, out, format, master, as_json=json, quiet=quiet)
+        return
     given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:

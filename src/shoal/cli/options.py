@@ -16,6 +16,11 @@ Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a CSV, where i
 Quote = Annotated[str | None, typer.Option(help="Quote character of a CSV, where it should not be detected.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV, where it should not be detected.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first by default.")]
+Engine = Annotated[str, typer.Option(help="Where the table is counted and rewritten: local or spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option(help="Where Spark runs: local[2], spark://host:7077, yarn …; as it is configured by default."),
+]
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -35,6 +40,18 @@ def reading(delimiter: str | None, quote: str | None, encoding: str | None, shee
     """Return the options that were given for reading a file."""
     given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "sheet": sheet}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def on_spark(engine: str, master: str | None, *here: object) -> bool:
+    """Return whether Spark is asked for; options that are about files on this machine do not go with it."""
+    if engine not in ("local", "spark"):
+        raise typer.BadParameter(f"local or spark; got {engine!r}", param_hint="--engine")
+    if engine == "local" and master is not None:
+        raise typer.BadParameter("is for --engine spark", param_hint="--master")
+    if engine == "spark" and any(given is not None for given in here):
+        told = "--subjects, --bound, --key, --delimiter, --quote, --encoding, --sheet and --memory do not go with it"
+        raise typer.BadParameter(told, param_hint="--engine spark")
+    return engine == "spark"
 
 
 def refuse_with_memory(**given: object) -> None:

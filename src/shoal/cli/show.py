@@ -31,6 +31,20 @@ def released(files: dict[str, Path]) -> None:
     as_json({**audit, "files": {name: str(path) for name, path in files.items()}})
 
 
+def elsewhere(
+    data: Path, policy: Path, out: Path, format: str | None, master: str | None, *, as_json: bool, quiet: bool
+) -> None:
+    """Make a release with Spark, and print what a person or a script wants to know of it."""
+    from shoal.spark.job import release_of
+
+    with progress(quiet or as_json) as told:
+        release, files = release_of(data, policy, out, format=format, master=master, progress=told)
+    if as_json:
+        released(files)
+    elif not quiet:
+        summary(release.audit, files, search(release))
+
+
 def complain(error: ShoalError, *, as_json: bool) -> None:
     """Print an error: to people on stderr, to scripts as JSON on stdout."""
     if as_json:

@@ -23,7 +23,7 @@ from shoal.gateway.meaning import Meanings
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
-from shoal.policy import Policy
+from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.release import Release
 from shoal.tables.apply import published_columns
 from shoal.tables.columns import kind_of, plain
@@ -161,7 +161,7 @@ class Holding:
 
     def declared(self) -> dict[str, float]:
         """Return the weights that the policy gives, under the names that all tables of the family know."""
-        roles = {**self.policy.quasi_identifiers, **self.policy.sensitive}
+        roles: dict[str, QuasiIdentifier | Sensitive] = {**self.policy.quasi_identifiers, **self.policy.sensitive}
         return self.weighed(roles, {name: role.weight for name, role in roles.items()})
 
     def whole(self, version: Version) -> Made:

@@ -32,6 +32,8 @@ class Local(Recoding):
     """The certainty penalty, and what no local recoding can go below."""
     stopped: str = ""
     """Why the search ended early, if it did."""
+    part: bool = False
+    """Whether there are other classes beside these: then one that shows nothing would look suppressed."""
 
     @classmethod
     def of(cls, members: Ints, cells: Ints, weights: Ints) -> Local:
@@ -61,7 +63,7 @@ class Local(Recoding):
         pairs = np.unique(self.members[inside] * max(len(frequencies.tuples), 1) + tuples[inside])
         classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
         members = Members(classes, self.count)
-        shown = shown_by(members, frequencies.tuples[chosen], columns, alone=self.count == 1)
+        shown = shown_by(members, frequencies.tuples[chosen], columns, alone=self.count == 1 and not self.part)
         return Draft(self.members, self.cells, weights, self.count, shown)
 
     def extended(self, frequencies: Frequencies) -> Local:

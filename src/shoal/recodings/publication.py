@@ -34,8 +34,12 @@ class Publication:
         Where *every* published record shows ``*`` everywhere, none was singled out: the table as a whole was
         generalized to the top, which costs 1 per cell but suppresses nobody.
         """
-        starred = int(self.classes.records[self.starred]) if self.starred >= 0 and self.classes.count > 1 else 0
-        return starred + self.dropped
+        return self.shows_nothing(alone=True)
+
+    def shows_nothing(self, *, alone: bool) -> int:
+        """Return the records that show nothing; ``alone``: there is nothing published beside these classes."""
+        counts = self.starred >= 0 and not (alone and self.classes.count == 1)
+        return (int(self.classes.records[self.starred]) if counts else 0) + self.dropped
 
 
 def publish(

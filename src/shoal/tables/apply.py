@@ -65,9 +65,8 @@ def apply(
     others = {name: f"o{place}" for place, name in enumerate(names) if name not in policy.quasi_identifiers}
     columns = [plain(frame[name]).alias(key) for name, key in others.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
-    parts = _parts(kept, encoded, publication, times)
-    parts = parts.inside(parts.members >= 0)
-    rank = _rank_of_class(publication)
+    rank = rank_of_class(publication)
+    parts = shared_out(kept, encoded, publication, rank, times)
     table = kept[parts.rows].with_columns(pl.Series("class", rank[parts.members]), pl.Series("times", parts.times))
     if policy.subject is not None:
         table = table.with_columns(plain(frame[policy.subject])[parts.rows].alias("subject"))
@@ -109,7 +108,7 @@ def _alone(column: pl.Series) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """Records, each whole or in parts that go to several classes."""
 
     rows: Ints
@@ -118,28 +117,39 @@ class _Parts:
     times: Ints
     """How often each part occurs."""
 
-    def inside(self, which: npt.NDArray[np.bool_]) -> _Parts:
-        return _Parts(self.rows[which], self.members[which], self.times[which])
+    def inside(self, which: npt.NDArray[np.bool_]) -> Parts:
+        """Return some of the parts."""
+        return Parts(self.rows[which], self.members[which], self.times[which])
 
 
-def _parts(kept: pl.DataFrame, encoded: Encoded, publication: Publication, times: Times) -> _Parts:
+def shared_out(kept: pl.DataFrame, encoded: Encoded, publication: Publication, rank: Ints, times: Times) -> Parts:
+    """Return the records that are published, each with its class; one that several classes share in parts.
+
+    ``kept`` is what is published of them as it is, with the number of each ``row``; ``rank`` the place of each class.
+    """
     rows, often = np.arange(kept.height), np.ones(kept.height, np.int64) if times is None else times.to_numpy()
-    classes = publication.classes
-    if classes.cells is None:
-        return _Parts(rows, classes.members[encoded.cell_of_record], often)
-    # cells are split: share out their records in the order of what else is published of them
+    cells, members, weights = pieces_of(publication)
+    if publication.classes.cells is None:
+        parts = Parts(rows, members[encoded.cell_of_record], often)
+        return parts.inside(parts.members >= 0)
+    # cells are split: share out their records in the order of what else is published of them, to classes in the order
+    # of what these show, so that any engine that sees the published table alone shares them out the same way
     keys = ["cell", *(name for name in kept.columns if name != "row")]
     ordered = kept.with_columns(pl.Series("cell", encoded.cell_of_record)).sort(keys, nulls_last=False)
     rows = ordered["row"].to_numpy()
-    _, members, weights = pieces_of(publication)
+    order = np.lexsort([np.append(rank, len(rank))[members], cells])  # -1, left out, comes last
+    members, weights = members[order], weights[order]
     if times is None:
-        return _Parts(rows, np.repeat(members, weights), often)
-    mine, theirs = np.cumsum(often[rows]), np.cumsum(weights)  # where each record, and each piece of a cell, ends
-    ends = np.union1d(mine, theirs[weights > 0])
-    return _Parts(rows[np.searchsorted(mine, ends)], members[np.searchsorted(theirs, ends)], np.diff(ends, prepend=0))
+        parts = Parts(rows, np.repeat(members, weights), often)
+    else:
+        mine, theirs = np.cumsum(often[rows]), np.cumsum(weights)  # where each record, and each piece of a cell, ends
+        ends = np.union1d(mine, theirs[weights > 0])
+        holders = rows[np.searchsorted(mine, ends)], members[np.searchsorted(theirs, ends)]
+        parts = Parts(*holders, np.diff(ends, prepend=0))
+    return parts.inside(parts.members >= 0)
 
 
-def _rank_of_class(publication: Publication) -> Ints:
+def rank_of_class(publication: Publication) -> Ints:
     """Return the place of each class in the order of what it shows."""
     count = publication.classes.count
     if not count:

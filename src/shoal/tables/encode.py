@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,6 +34,16 @@ Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a search must know of the whole table where its records are but a block of it."""
+
+    whole: Frequencies
+    """The sensitive values of the whole table."""
+    allowed: int
+    """How many records of the block may be suppressed."""
+
+
+@dataclass(frozen=True)
 class Encoded:
     """A table as numbers.
 
@@ -54,6 +65,12 @@ class Encoded:
     survey: Survey | None = None
     starred: bool = False
     """Whether no condition on single classes can bar the suppressed records from being published as ``*``."""
+    part: Part | None = None
+    """Where these records are a block of a larger table."""
+
+    def may_suppress(self, policy: Policy) -> int:
+        """Return how many of the records may be suppressed."""
+        return policy.may_suppress(self.frequencies.records) if self.part is None else self.part.allowed
 
     @cached_property
     def background(self) -> Background:
@@ -64,7 +81,8 @@ class Encoded:
             codes = self.frequencies.sensitive[:, survey.place]
             everyone = int(survey.amounts[codes] @ self.frequencies.cell_counts) // survey.unit
         names = tuple(column.name for column in self.columns)
-        return Background(self.frequencies, self.known, names, self.starred, people, everyone, survey)
+        whole = self.frequencies if self.part is None else self.part.whole
+        return Background(whole, self.known, names, self.starred, people, everyone, survey)
 
     @property
     def searchable(self) -> Frequencies:
@@ -106,7 +124,7 @@ class Encoded:
         """Return the question that a search answers."""
         if not self.searchable.records:
             raise Infeasible(f"every record must be suppressed {self.why}")
-        may = policy.may_suppress(self.frequencies.records)
+        may = self.may_suppress(policy)
         allowed = may - self.barred
         if allowed < 0:
             raise Infeasible(f"{self.barred} records must be suppressed {self.why}, {may} may be")
@@ -166,7 +184,7 @@ def encode(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Encoded:
         sensitive.append(held)
     only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
     return replace(
-        _counted(tuple(columns), codes, sensitive, known, subjects, barred, times),
+        counted_codes(tuple(columns), codes, sensitive, known, subjects, barred, times),
         why=" or ".join(reasons),
         population=encode_population(frame, policy, columns),
         survey=survey,
@@ -218,15 +236,16 @@ def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
     return "labels" if asked == "ranges" and spec.hierarchy is not None else "sets"
 
 
-def _counted(
+def counted_codes(
     columns: tuple[Column, ...],
-    codes: list[Codes],
-    sensitive: list[Ints],
+    codes: Sequence[Codes],
+    sensitive: Sequence[Ints],
     known: dict[str, Known],
     subjects: Ints | None,
     barred: Bools,
     times: Times,
 ) -> Encoded:
+    """Count the combinations of records whose values are numbered already."""
     sizes = [2, *(column.levels.size for column in columns)]
     tuple_of_record, tuple_rows = group([barred.astype(np.int8), *codes], sizes)
     extra = [*sensitive, *([] if subjects is None else [subjects])]

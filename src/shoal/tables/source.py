@@ -30,6 +30,8 @@ class Source:
     """The caller's object, for libraries that are reached through narwhals."""
     times: Times = None
     """How often each record of the frame occurs, where the table was given tallied."""
+    apart: bool = False
+    """Whether only its columns are known, each by itself."""
 
     @property
     def records(self) -> int:
@@ -61,7 +63,7 @@ def open_table(table: object, **options: Any) -> Source:
     if isinstance(table, Source):
         return table
     if isinstance(table, Tallied):
-        return Source(_checked(table.frame), "tallied", times=table.times)
+        return Source(_checked(table.frame), "tallied", times=table.times, apart=table.apart)
     if isinstance(table, (str, Path)):
         path = Path(table)
         return Source(_checked(read_file(path, **options)), "polars", path)

@@ -36,6 +36,8 @@ class Tallied:
 
     frame: pl.DataFrame
     times: pl.Series
+    apart: bool = False
+    """Whether only each column by itself (and the sensitive ones together) is that of the table, not its records."""
 
     def __post_init__(self) -> None:
         times = self.times

@@ -1,0 +1,150 @@
+"""SparkRelease: a release whose table lies in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+from pyspark.sql import DataFrame
+
+from shoal.auditing import Audit
+from shoal.errors import AuditFailed, WriteError
+from shoal.release import Release, attained_by, disagreements
+from shoal.spark.columns import Layout
+from shoal.spark.reading import in_order, read
+from shoal.spark.recount import other_faults, other_than_decided, recounted
+from shoal.spark.sessions import plainly
+from shoal.spark.tally import TIMES
+from shoal.tables.tallied import Tallied
+from shoal.tables.write import ENDINGS
+from shoal.workshop import accompany, publish
+
+FORMATS = ("parquet", "csv", "jsonl")
+
+
+@dataclass(frozen=True, repr=False)
+class SparkRelease(Release):
+    """A release whose table is a Spark table."""
+
+    layout: Layout | None = None
+    """The original, as it was laid out."""
+    original: Tallied | None = None
+    """What was counted of the original; of a table that was cut into blocks, its columns."""
+    found: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What was counted in the published table."""
+
+    @classmethod
+    def of(
+        cls,
+        decided: Release,
+        published: DataFrame,
+        layout: Layout,
+        checked: Audit,
+        original: Tallied,
+        found: pl.DataFrame,
+    ) -> SparkRelease:
+        """Return a release that was decided, with its table in Spark."""
+        known = {part.name: getattr(decided, part.name) for part in fields(Release)}
+        known |= {
+            "table": published.select(*layout.keys(layout.published)).toDF(*layout.published),
+            "audit": checked,
+            "attained": attained_by(checked),
+            "manifest": {**decided.manifest, "engine": {"name": "spark", "version": version("pyspark")}},
+        }
+        return cls(**known, layout=layout, original=original, found=found)
+
+    def write(self, out: str | Path, *, format: str | None = None, statistics: bool = True) -> dict[str, Path]:
+        """Write release, audit, report and manifest into a folder; all of them or nothing.
+
+        The release is a folder of Parquet, CSV or JSON-lines files, as Spark writes it. It is read back, counted again
+        on Spark and audited before it gets its name. ``statistics`` of records are not compared: they lie in Spark.
+        """
+        folder, kind = _folder(out), format or "parquet"
+        if kind not in FORMATS:
+            hint = "one of: " + ", ".join(FORMATS)
+            raise WriteError("no such format for a table of Spark", where="format", got=repr(kind), hint=hint)
+        name = f"release{ENDINGS[kind]}"
+        sources = [folder / name] if self._lies_in(folder / name) else []
+        with plainly():
+            return publish(folder, lambda workshop: self._write_there(workshop, name, kind), sources)
+
+    def _lies_in(self, target: Path) -> bool:
+        """Whether the original lies where the release would be written."""
+        assert self.layout is not None
+        return any(path.is_relative_to(target.resolve()) for path in _input_files(self.layout.table))
+
+    def _write_there(self, workshop: Path, name: str, kind: str) -> list[str]:
+        target = workshop / name
+        options = {"header": "true", "escape": '"', "emptyValue": "", "nullValue": ""} if kind == "csv" else {}
+        spark_format = {"jsonl": "json"}.get(kind, kind)
+        self.table.write.format(spark_format).options(**options).save(target.resolve().as_uri())
+        _tidy(target, ENDINGS[kind])
+        return [name, *accompany(workshop, self._read_again(target), self.manifest)]
+
+    def _read_again(self, target: Path) -> Audit:
+        """Count and audit the files on the disk; whatever differs from what was audited before is a failure."""
+        assert self.layout is not None
+        written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=self.table.schema)
+        names = list(self.table.columns)
+        if sorted(written.columns) != sorted(names):
+            raise AuditFailed("the file's columns are not the release's", got=", ".join(written.columns))
+        layout = Layout.of(in_order(written, names), self.policy)
+        checked, found = recounted(layout.table, layout, self.policy, self.original)
+        mine = _texts(found, layout, names)
+        faults = other_than_decided(mine, _texts(self.found, self.layout, names))
+        if self.policy.subject is None:  # the persons are in no file: where they count, the first audit stands
+            faults += [*checked.failures(), *disagreements(checked, self.attained, self.audit)]
+        if layout.others:
+            keys = [layout.key(name) for name in layout.published if name not in self.policy.quasi_identifiers]
+            faults += other_faults(layout.table, _as_written(self.table, written), keys)
+        if faults:
+            raise AuditFailed(faults)
+        return (checked if self.policy.subject is None else self.audit).claiming(self.audit.claimed_bound)
+
+    def __repr__(self) -> str:
+        return super().__repr__()
+
+
+def _texts(counts: pl.DataFrame, layout: Layout, names: list[str]) -> pl.DataFrame:
+    """Return counts with the names of the release, as texts: a file may hold numbers as texts."""
+    known = [name for name in names if layout.key(name) in counts.columns]
+    columns = [
+        counts[layout.key(name)].cast(pl.String).replace("", None).alias(str(place)) for place, name in enumerate(known)
+    ]
+    return pl.DataFrame([*columns, counts[TIMES]])
+
+
+def _as_written(table: DataFrame, written: DataFrame) -> DataFrame:
+    """Return a table in the types that it has in a file, under our own names."""
+    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+    kinds = dict(zip(written.columns, (field.dataType for field in written.schema.fields), strict=True))
+    return numbered.select(
+        *(numbered[f"c{place}"].cast(kinds[name]).alias(f"c{place}") for place, name in enumerate(table.columns))
+    )
+
+
+def _folder(out: str | Path) -> Path:
+    parsed = urlparse(str(out))
+    if parsed.scheme in ("", "file"):
+        return Path(unquote(parsed.path)) if parsed.scheme else Path(out)
+    hint = "write into a folder that this machine and the executors see, or use release.table.write"
+    raise WriteError("a release is written into a folder", where="out", got=str(out), hint=hint)
+
+
+def _input_files(table: DataFrame) -> Iterator[Path]:
+    for one in table.inputFiles():
+        if urlparse(one).scheme in ("", "file"):
+            yield Path(unquote(urlparse(one).path))
+
+
+def _tidy(target: Path, ending: str) -> None:
+    """Leave nothing but the parts of the table, under names that are the same in every run."""
+    for path in sorted(target.iterdir()):
+        if not path.name.startswith("part-"):
+            path.unlink()
+    for number, path in enumerate(sorted(target.iterdir())):
+        path.replace(target / f"part-{number:05d}{ending}")
