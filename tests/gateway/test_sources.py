@@ -261,36 +261,3 @@ def test_types_that_only_postgresql_has(server: str) -> None:
         db.execute("UPDATE others SET figure = NULL")
     (row,) = PostgreSQL(server).read("others").rows()
     assert (len(row[0]), row[1]) == (36, None)
-
-
-def test_a_server_that_does_not_answer_holds_up_one_request_only(tmp_path: Path) -> None:
-    """The owner beside it answers; later requests do not wait for it anew."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes calls, and says nothing
-        hung = PostgreSQL(f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x", timeout=2)
-        said = {"database": {"duckdb": "not opened"}, "tables": {"people": {"policy": datasets.policy("employees")}}}
-        config = GatewayConfig(
-            owners={"south": said, "north": said}, clients={"ann": {}}, ledger=str(tmp_path / "ledger.sqlite")
-        )
-        gateway = Gateway(config, sources={"south": hung, "north": Memory(people=datasets.employees())})
-        gateway.ask("ann", "SELECT sex FROM people")
-        began = time.monotonic()
-        answer = gateway.ask("ann", "SELECT sex FROM people")
-        assert time.monotonic() - began < 1
-        assert (answer.table.height, list(answer.refusals)) == (6, ["south"])
-
-
-def test_settings_of_the_url_are_kept(server: str) -> None:
-    """Otherwise a table of the same name in another schema would be read."""
-    with psycopg.connect(server, autocommit=True) as db:
-        db.execute("CREATE SCHEMA ward")
-        db.execute("CREATE TABLE ward.same AS SELECT 1 AS here")
-        db.execute("CREATE TABLE same AS SELECT 2 AS there")
-    assert PostgreSQL(f"{server}?options=-csearch_path%3Dward").read("same").columns == ["here"]
-    assert PostgreSQL(server).read("same").columns == ["there"]
-
-
-def test_types_that_only_postgresql_has(server: str) -> None:
-    with psycopg.connect(server, autocommit=True) as db:
-        db.execute("CREATE TABLE others AS SELECT gen_random_uuid() AS key, 'NaN'::numeric AS figure")
-    (row,) = PostgreSQL(server).read("others").rows()
-    assert (len(row[0]), row[1]) == (36, None)
