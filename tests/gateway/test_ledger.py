@@ -40,6 +40,13 @@ def test_what_a_client_has_is_known_after_a_restart(ledger: Ledger) -> None:
     assert ledger.verify() == 5
 
 
+def test_a_ledger_is_not_continued_with_another_key(ledger: Ledger, tmp_path: Path) -> None:
+    """A key that was lost, or that of another gateway, would break the chain for everybody."""
+    with pytest.raises(LedgerError, match="does not fit the newest entry"):
+        Ledger(ledger.path, tmp_path / "another.key")
+    assert Ledger(ledger.path).verify() == 5
+
+
 def test_groups_come_back(ledger: Ledger) -> None:
     groups = np.array([0, -1, 1], np.int32)
     ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)

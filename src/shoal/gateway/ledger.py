@@ -99,6 +99,16 @@ class Ledger:
         self._key = _secret(hidden)
         self._appended = Together(self._append_all)
         self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
+        self._must_fit()
+
+    def _must_fit(self) -> None:
+        """Raise if the key is not that of the newest entry: whatever was added with it would break the chain."""
+        with self._store.reading() as db:
+            newest = f"SELECT number, {', '.join(_SAID)}, previous, hash FROM entries ORDER BY number DESC LIMIT 1"
+            for number, *values, previous, hashed in db.execute(newest).fetchall():
+                if hashed != self._chained(number, values, previous):
+                    hint = "each gateway of a ledger needs the same key; else somebody changed the entry"
+                    raise LedgerError("the key does not fit the newest entry", where=self._store.name, hint=hint)
 
     def digest(self, records: bytes) -> str:
         """Return a keyed hash of the records of an answer."""
