@@ -49,8 +49,8 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is not
-        changed.
+        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.tables.tallied.Tallied` one, or a path; it is
+        not changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
     progress
