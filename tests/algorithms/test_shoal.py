@@ -17,10 +17,11 @@ from tests.strategies import tables_and_policies
 import shoal
 from shoal.algorithms._sequence import _Cut
 from shoal.algorithms._snake import keys_of, ruled
-from shoal.algorithms._units import Units
+from shoal.algorithms._units import Units, _heaps
 from shoal.bounds import LowerBound
 from shoal.decision import decide
 from shoal.errors import Infeasible
+from shoal.frequencies import Frequencies
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
 from shoal.tables.encode import encode
@@ -378,3 +379,16 @@ def test_numbers_as_near_or_as_far_as_numbers_can_be(unit: float) -> None:
     assert release.audit.holds
     assert release.recoding.proof is not None and release.recoding.proof.bound is not None
     assert release.recoding.proof.bound <= release.loss
+
+
+def test_frequent_tuples_are_heaped_up() -> None:
+    """With a large k cost follows the tuples: a thousand of a kind are some heaps, not a thousand units."""
+    counts = np.array([1, 1000, 330, 33, 9])
+    tuples = np.zeros((5, 1), np.int32)
+    frequencies = Frequencies(tuples, np.arange(5), counts, np.zeros((5, 0), np.int32))
+    heaps, records = _heaps(frequencies, 330)
+    assert np.bincount(heaps, records).tolist() == counts.tolist()
+    assert np.bincount(heaps).tolist() == [1, 3 + 1, 1, 3 + 3, 9]
+    assert (np.diff(heaps) >= 0).all()
+    small, ones = _heaps(frequencies, 30)  # a k below 64 knows no small heaps
+    assert set(ones.tolist()) == {30, 1} and np.bincount(small, ones).tolist() == counts.tolist()

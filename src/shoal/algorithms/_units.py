@@ -168,13 +168,23 @@ class Units:
         return Local.of(members[unit], np.searchsorted(cell_ends, ends), np.diff(ends, prepend=0))
 
 
+_PARTS = 32
+"""Parts of a class's least size that frequent tuples are heaped up in: finer ones gain less than they cost."""
+
+
 def _heaps(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
-    """Heap up the records of each tuple, so many on each heap, the rest one by one; return tuples and records."""
-    heaps, rest = np.divmod(frequencies.counts, least)
-    number = heaps + rest
-    tuples = np.repeat(np.arange(len(number)), number)
-    place = np.arange(len(tuples)) - np.repeat(np.cumsum(number) - number, number)
-    return tuples, np.where(place < heaps[tuples], least, 1)
+    """Heap up the records of each tuple: as large as a class, the rest in small heaps, what is left then one by one.
+
+    Return the tuple and the records of each heap, so that cost follows the tuples where they are frequent.
+    """
+    sizes = np.unique([least, max(least // _PARTS, 1), 1])[::-1]
+    number, left = [], frequencies.counts
+    for size in sizes:
+        heaps, left = np.divmod(left, size)
+        number.append(heaps)
+    heaps = np.stack(number, axis=1)
+    tuples = np.repeat(np.arange(len(heaps)), heaps.sum(axis=1))
+    return tuples, np.repeat(np.tile(sizes, len(heaps)), heaps.ravel()).astype(np.int64)
 
 
 def _mixed(frequencies: Frequencies) -> Ints:
