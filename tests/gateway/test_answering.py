@@ -244,3 +244,10 @@ def test_persons_are_counted_not_records() -> None:
     everything = Request("x", (Item("n", None, "count"),))
     assert evaluate(everything, ages(2, [1] * 7)).table.rows() == [(None,)]
     assert evaluate(everything, ages(2, [1] * 6 + [2])).table.rows() == [(7,)]
+
+
+def test_a_moment_of_another_time_zone_is_the_same_moment() -> None:
+    """Tables hold moments in UTC; compared as texts, two zones would give no answer, or a wrong one."""
+    moments = Meanings("datetime", exact=True)
+    for said in ("2020-01-02 01:04:05", "2020-01-02T03:04:05+02:00", "2020-01-01T20:04:05-05:00"):
+        assert moments.literal(said, "at") == "2020-01-02 01:04:05"

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import LedgerError, Refused
-from shoal.gateway.ledger import Entry, Ledger, apart
+from shoal.gateway.ledger import Entry, Ledger, apart, overlaid
 
 ENTRY = Entry("r1", "asked", "ann", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "d1")
 
@@ -40,11 +40,27 @@ def test_what_a_client_has_is_known_after_a_restart(ledger: Ledger) -> None:
     assert ledger.verify() == 5
 
 
+def test_a_ledger_is_not_continued_with_another_key(ledger: Ledger, tmp_path: Path) -> None:
+    """A key that was lost, or that of another gateway, would break the chain for everybody."""
+    with pytest.raises(LedgerError, match="does not fit the newest entry"):
+        Ledger(ledger.path, tmp_path / "another.key")
+    assert Ledger(ledger.path).verify() == 5
+
+
 def test_groups_come_back(ledger: Ledger) -> None:
     groups = np.array([0, -1, 1], np.int32)
     ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    ((table, version, found),) = ledger.earlier("ann", "north/people").groups
-    assert (table, version, found.tolist()) == ("people", "v1", [0, -1, 1])
+    ((place, found),) = ledger.earlier("ann", "north/people").groups.items()
+    assert (place, found.tolist()) == (("people", "v1"), [0, -1, 1])
+
+
+def test_what_is_remembered_of_groups_does_not_grow(ledger: Ledger) -> None:
+    """A client may ask for ever; what its answers tell apart together is one number for each person."""
+    answers = [np.array([n % 2, -1, n % 3, 0, -1], np.int32) for n in range(20)]
+    for number, groups in enumerate(answers):
+        ledger.append(replace(ENTRY, request=f"g{number}", action="anonymize", groups=groups), 5 + number)
+        (found,) = ledger.earlier("ann", "north/people").groups.values()
+    assert found.tolist() == overlaid(answers).tolist() == [1, -1, 2, 0, -1]
 
 
 def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
@@ -198,7 +214,7 @@ def test_a_ledger_on_a_server_is_the_same_chain(shared: Ledger, ledger: Ledger, 
     assert told[0] == told[1] and len(told[0]) == 3
     groups = np.array([0, -1, 1], np.int32)
     again.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    assert shared.earlier("ann", "north/people").groups[0][2].tolist() == [0, -1, 1]
+    assert shared.earlier("ann", "north/people").groups["people", "v1"].tolist() == [0, -1, 1]
 
 
 def test_entries_on_a_server_cannot_be_changed_removed_or_forged(shared: Ledger, server: str) -> None:
@@ -245,3 +261,24 @@ def test_a_ledger_on_a_server_needs_a_key_elsewhere(server: str, monkeypatch: py
     with pytest.raises(LedgerError) as error:
         Ledger("postgresql://me:hunter2@127.0.0.1:1/db", "some.key")
     assert "hunter2" not in str(error.value)
+
+
+def test_a_ledger_on_a_server_takes_nothing_for_granted(server: str, tmp_path: Path) -> None:
+    """Neither that a commit waits for the disk, nor that a trigger of that name is its own."""
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP SCHEMA IF EXISTS shoal_ledger CASCADE")
+        db.execute("CREATE TABLE theirs ()")
+        db.execute("CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
+        db.execute("CREATE TRIGGER append_only BEFORE DELETE ON theirs EXECUTE FUNCTION theirs()")
+        db.execute("ALTER DATABASE postgres SET synchronous_commit = off")
+        try:
+            ledger = Ledger(server, tmp_path / "shared.key")
+            assert ledger.append(ENTRY, 0)
+            with ledger._store.reading() as session:
+                assert session.execute("SHOW synchronous_commit").fetchone() == ("on",)
+            with pytest.raises(psycopg.Error, match="append only"):
+                db.execute("DELETE FROM shoal_ledger.entries")
+        finally:
+            db.execute("ALTER DATABASE postgres RESET synchronous_commit")
+            db.execute("DROP TABLE theirs")
+            db.execute("DROP SCHEMA shoal_ledger CASCADE")

@@ -144,3 +144,13 @@ def test_libraries_of_the_gateway_are_imported_late() -> None:
     code = "import sys, shoal.cli.app, shoal.gateway; print({'sqlglot', 'duckdb', 'psycopg'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_why_a_table_cannot_be_read_is_told_inside(tmp_path: Path) -> None:
+    """The client hears that nobody can be reached; somebody has to hear why."""
+    gateway = united(tmp_path, a=(Broken(people=people()), POLICY))
+    told: list[Exception] = []
+    gateway.failed = told.append
+    with pytest.raises(Unavailable):
+        gateway.ask("ann", "SELECT age FROM people")
+    assert [type(error) for error in told] == [RuntimeError]

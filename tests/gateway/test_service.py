@@ -324,6 +324,27 @@ def test_owners_that_are_down_are_told_by_health_and_by_requests(tmp_path: Path)
         assert told(service.ask("SELECT age FROM people"))[:2] == (503, "Unavailable")
 
 
+def test_strangers_who_ask_for_health_take_no_worker_from_clients(tmp_path: Path) -> None:
+    """An owner's database hangs when its health is looked at; whoever has no key must not make clients wait for it."""
+
+    class Hanging(Memory):
+        go = threading.Event()
+
+        def columns(self, table: str) -> tuple[str, ...]:
+            self.go.wait(30)
+            return super().columns(table)
+
+    source = Hanging(people=people())
+    with slow_service(tmp_path, source, workers=2) as service, ThreadPoolExecutor(4) as pool:
+        strangers = [pool.submit(httpx.get, f"{service.url}/health", timeout=60) for _ in range(4)]
+        time.sleep(0.5)
+        began = time.monotonic()
+        assert service.ask("SELECT age FROM people").status_code == 200
+        assert time.monotonic() - began < 10
+        source.go.set()
+        assert [one.result().json()["status"] for one in strangers] == ["ok"] * 4
+
+
 def test_what_breaks_inside_is_logged_by_its_kind_only(tmp_path: Path) -> None:
     with slow_service(tmp_path, Broken(people=people())) as service:
         response = service.ask("SELECT age FROM people")

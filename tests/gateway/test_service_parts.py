@@ -142,6 +142,15 @@ def test_the_memory_of_answers_is_bounded() -> None:
     assert memory.get(Request("large", ())) is None
 
 
+def test_small_answers_to_long_requests_are_bounded_too() -> None:
+    """A count takes eight bytes, what it was asked by a thousand times as much."""
+    memory = Remembered(most=1_000_000)
+    for number in range(200):
+        long = Compare("a", "=", f"{number} {'x' * 10_000}")
+        memory.put(Request("t", (), where=long), Evaluated(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
+    assert 0 < sum(map(len, memory._held)) < 1_000_000
+
+
 def test_kept_answers_go_when_they_are_old_or_too_many(example: Gateway) -> None:
     now = [time.time()]
     releases = Releases(Kept(days=2, size=10_000_000), example.ledger, clock=lambda: now[0])

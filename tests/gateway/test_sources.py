@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +13,11 @@ import psycopg
 import pytest
 
 from shoal import datasets
-from shoal.errors import Unavailable
+from shoal.errors import TableError, Unavailable
+from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL, select
+from tests.gateway.conftest import Memory
 
 HOSTILE = 'people"; DROP TABLE people; --'
 REQUESTS = [
@@ -220,3 +224,40 @@ def test_the_same_answers_on_adult(server: str, tmp_path: Path, opened: Callable
             found.append(gateway.ask(client, text, request=str(number)))
         assert [one.decisions[0].action for one in found] == ["release" if number == 0 else "anonymize"] * 2
         assert found[0].table.height > 1 and found[0].table.equals(found[1].table), text
+
+
+def test_a_server_that_does_not_answer_holds_up_one_request_only(tmp_path: Path) -> None:
+    """The owner beside it answers; later requests do not wait for it anew."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes calls, and says nothing
+        hung = PostgreSQL(f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x", timeout=2)
+        said = {"database": {"duckdb": "not opened"}, "tables": {"people": {"policy": datasets.policy("employees")}}}
+        config = GatewayConfig(
+            owners={"south": said, "north": said}, clients={"ann": {}}, ledger=str(tmp_path / "ledger.sqlite")
+        )
+        gateway = Gateway(config, sources={"south": hung, "north": Memory(people=datasets.employees())})
+        gateway.ask("ann", "SELECT sex FROM people")
+        began = time.monotonic()
+        answer = gateway.ask("ann", "SELECT sex FROM people")
+        assert time.monotonic() - began < 1
+        assert (answer.table.height, list(answer.refusals)) == (6, ["south"])
+
+
+def test_settings_of_the_url_are_kept(server: str) -> None:
+    """Otherwise a table of the same name in another schema would be read."""
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("CREATE SCHEMA ward")
+        db.execute("CREATE TABLE ward.same AS SELECT 1 AS here")
+        db.execute("CREATE TABLE same AS SELECT 2 AS there")
+    assert PostgreSQL(f"{server}?options=-csearch_path%3Dward").read("same").columns == ["here"]
+    assert PostgreSQL(server).read("same").columns == ["there"]
+
+
+def test_types_that_only_postgresql_has(server: str) -> None:
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("CREATE TABLE others AS SELECT gen_random_uuid() AS key, 'Infinity'::numeric AS figure")
+    with pytest.raises(TableError, match="infinite"):
+        PostgreSQL(server).read("others")
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("UPDATE others SET figure = NULL")
+    (row,) = PostgreSQL(server).read("others").rows()
+    assert (len(row[0]), row[1]) == (36, None)

@@ -24,6 +24,8 @@ from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+_OBJECTS = 4_000
+"""Bytes of the objects around an answer, as measured."""
 _NUMBER = re.compile(r"[\[({<>=≤≥\s]*(-?\d+(?:\.\d+)?)")
 
 
@@ -60,22 +62,29 @@ class Remembered:
 
     def get(self, asked: Request) -> Evaluated | None:
         """Return the answer to a request, if it is remembered."""
+        key = repr(asked)
         with self._lock:
-            found = self._held.get(repr(asked))
+            found = self._held.get(key)
             if found is not None:
-                self._held.move_to_end(repr(asked))
+                self._held.move_to_end(key)
         return found
 
     def put(self, asked: Request, found: Evaluated) -> None:
         """Remember an answer, unless it takes a large part of the place that there is."""
-        if found.size > self._most // 8:
+        key = repr(asked)
+        if _place(key, found) > self._most // 8:
             return
         with self._lock:
-            if repr(asked) not in self._held:
-                self._held[repr(asked)] = found
-                self._size += found.size
+            if key not in self._held:
+                self._held[key] = found
+                self._size += _place(key, found)
             while self._size > self._most:
-                self._size -= self._held.popitem(last=False)[1].size
+                self._size -= _place(*self._held.popitem(last=False))
+
+
+def _place(key: str, found: Evaluated) -> int:
+    """Return about how many bytes it takes to remember an answer; a small one takes more than it holds."""
+    return found.size + len(key) + _OBJECTS
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,13 @@ class Table(Frozen):
             raise PolicyError("each request would draw another sample", where="recoding", got="each", hint="say one")
         return self
 
+    def shows(self, column: str) -> bool:
+        """Whether anonymized answers show anything of a column."""
+        said = self.policy
+        return column not in said.hidden and (
+            said.others == "keep" or column in said.quasi_identifiers or column in said.sensitive
+        )
+
 
 class Joined(Table):
     """Two tables that may be joined: a table of its own, with a policy of its own."""
@@ -104,6 +111,17 @@ class Owner(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _tables_are_about_different_data(self) -> Owner:
+        held: dict[str, str] = {}
+        for name, table in self.tables.items():
+            source = table.source or name
+            where = source if self.database.files is None else os.path.normpath(self.database.files[source])
+            if held.setdefault(where, name) != name:
+                what = "two tables of the same data: they are recoded apart, and could be laid over each other"
+                raise PolicyError(what, where=f"tables.{name}", got=f"the same as {held[where]}")
+        return self
+
+    @model_validator(mode="after")
     def _joins_join_tables(self) -> Owner:
         for name, join in self.joins.items():
             if name in self.tables:
@@ -113,6 +131,9 @@ class Owner(Frozen):
                 if table not in self.tables:
                     hint = nearest(table, self.tables)
                     raise PolicyError("no such table", where=f"joins.{name}.{side}", got=repr(table), hint=hint)
+            if all(self.tables[table].shows(key) for table, key in (join.left, join.right)):
+                what = "both tables give the key away: whoever has their answers could join them"
+                raise PolicyError(what, where=f"joins.{name}", hint="say under identifiers in one of their policies")
         return self
 
 

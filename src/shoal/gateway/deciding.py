@@ -106,12 +106,29 @@ def _links(
 ) -> frozenset[str]:
     """Return the columns as they are that would break a promise of anonymized answers, once the client has these too.
 
-    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. With a recoding
-    for each request nobody knows what later answers will show: there any link is one too many.
+    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. The promises are
+    those of every table of which the client has anonymized answers: a join's, where this is one of its parts. What the
+    client has of an earlier version cannot be counted again: no more is linked to that.
     """
-    columns = holding.linking({*earlier.raw, *raw}, earlier.published | set(published))
-    safe = not columns or (holding.said.recoding == "one" and holding.keeps_beside(version, columns))
-    return frozenset() if safe else columns
+    known, shown = {*earlier.raw, *raw}, earlier.published | set(published)
+    released = {*earlier.released, *([holding.name] if raw else [])}
+    joined = any(table.is_join and table.name in released for table in holding.relatives)
+    found: set[str] = set()
+    for table in holding.relatives:
+        if table.name in earlier.anonymized or (table is holding and published):
+            now = version if table is holding else table.now()
+            columns = table.linking(known, shown, joined=joined)
+            gone = earlier.anonymized.get(table.name, frozenset()) - {now.name} if raw else frozenset()
+            found |= columns if gone or not _kept(table, now, columns) else frozenset()
+    return frozenset(found)
+
+
+def _kept(table: Holding, version: Version, columns: frozenset[str]) -> bool:
+    """Whether a table's promises hold beside these columns.
+
+    With a recoding for each request nobody knows what later answers will show: there any link is one too many.
+    """
+    return not columns or (table.said.recoding == "one" and table.keeps_beside(version, columns))
 
 
 def _told_links(columns: frozenset[str]) -> tuple[str, ...]:
@@ -127,7 +144,8 @@ def _weighed(holding: Holding, asked: Request, earlier: Earlier) -> tuple[Weighe
     except PolicyError:
         raise Refused("a column without a role in the owner's policy", where=holding.name) from None
     own = holding.weighed(asked.touched, alone.weights)
-    before = {name: weight for name, weight in earlier.raw.items() if name not in own}
+    now = holding.declared()  # the owner may have raised a weight since
+    before = {name: max(weight, now.get(name, 0.0)) for name, weight in earlier.raw.items() if name not in own}
     total = sum((Fraction(repr(weight)) for weight in (*alone.weights.values(), *before.values())), Fraction(0))
     heavy = alone.threshold is not None and total > Fraction(repr(alone.threshold))
     action: Literal["release", "anonymize"] = "anonymize" if heavy else alone.action
@@ -148,11 +166,11 @@ def _unpinned(holding: Holding, earlier: Earlier) -> None:
 def _checked(holding: Holding, version: Version, made: Made, found: Evaluated, earlier: Earlier) -> Ints:
     """Refuse an answer that could be laid over earlier ones to single out fewer than k persons."""
     groups = made.groups(found.matched)
-    before = [(name, held) for table, name, held in earlier.groups if table == holding.name]
-    if any(name != version.name for name, _ in before):
+    before = {name: held for (table, name), held in earlier.groups.items() if table == holding.name}
+    if before.keys() - {version.name}:
         what = "the table changed since the client's earlier answers, and they cannot be compared with a new one"
         raise Refused(what, where=holding.name, hint="the owner may say recoding: one")
-    if apart([*(held for _, held in before), groups], max(holding.policy.k, 2)):
+    if apart([*before.values(), groups], max(holding.policy.k, 2)):
         what = "with what the client already has, this answer would single out a group of fewer than k"
         raise Refused(what, where=holding.name, hint="ask for the same columns as before, without other conditions")
     return groups

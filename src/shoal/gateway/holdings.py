@@ -17,13 +17,13 @@ import polars as pl
 from shoal.auditing import audit
 from shoal.domains import STAR
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
-from shoal.gateway.answering import Shown, combined
+from shoal.gateway.answering import Remembered, Shown, combined
 from shoal.gateway.config import Joined, Owner, Table
 from shoal.gateway.meaning import Meanings
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize
-from shoal.policy import Policy
+from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.release import Release
 from shoal.tables.apply import published_columns
 from shoal.tables.columns import kind_of, plain
@@ -37,6 +37,8 @@ _TRIES = 5
 """How often a table is read again that changed meanwhile."""
 _KEPT = 64
 """Recodings of single requests that are kept for a version."""
+_REMEMBERED = 64_000_000
+"""Bytes of the answers that all of these remember."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Holding:
         self.family = f"{owner}/{name}"
         self.tables = frozenset(table for table, _ in parts)
         """The owner's tables that are no join."""
+        self.relatives: tuple[Holding, ...] = (self,)
+        """The owner's tables and joins about the same persons, this one among them."""
         self.bases: dict[str, str] = {}
         """Column → ``table.column`` of the table that it comes from."""
         self.seal: Callable[[str], str] = str
@@ -155,6 +159,11 @@ class Holding:
         """Return the weights of columns under the names that all tables of the family know."""
         return {self.bases.get(name, f"{self.name}.{name}"): weights[name] for name in columns}
 
+    def declared(self) -> dict[str, float]:
+        """Return the weights that the policy gives, under the names that all tables of the family know."""
+        roles: dict[str, QuasiIdentifier | Sensitive] = {**self.policy.quasi_identifiers, **self.policy.sensitive}
+        return self.weighed(roles, {name: role.weight for name, role in roles.items()})
+
     def whole(self, version: Version) -> Made:
         """Return the one recoding of the whole table."""
         return self._made(version, None)
@@ -163,18 +172,23 @@ class Holding:
         """Return a recoding of some columns only, as the paper does it."""
         return self._made(version, frozenset(columns))
 
-    def linking(self, raw: Iterable[str], published: Iterable[str]) -> frozenset[str]:
-        """Return the quasi-identifiers that answers as they are would add to anonymized ones, record by record.
+    def linking(self, raw: Iterable[str], published: Iterable[str], *, joined: bool = False) -> frozenset[str]:
+        """Return the columns that answers as they are would add to anonymized ones of this table, record by record.
 
         Both kinds of answers are given as ``table.column``. A column that both show as it is (a sensitive one) tells
         which record is which. Without one, quasi-identifiers as they are tell what any attacker of k-anonymity is
-        thought to know anyway.
+        thought to know anyway. Columns of other tables come in only with a join that was answered as it is
+        (``joined``), or if this is one.
         """
-        raw, published = set(raw), set(published)
-        names = {name: self.bases.get(name, f"{self.name}.{name}") for name in (*self.bases, *self._columns())}
-        known = {name for name, base in names.items() if base in raw}
-        exact = {name for name in known if names[name] in published and name not in self.policy.quasi_identifiers}
-        return frozenset(name for name in known if name in self.policy.quasi_identifiers) if exact else frozenset()
+        known = set(raw)
+        own = {self.bases.get(name, f"{self.name}.{name}"): name for name in (*self.bases, *self._columns())}
+        changed = {*self.policy.quasi_identifiers, *self.policy.hidden}
+        exact = {base for base, name in own.items() if name not in changed}
+        if not known & exact & set(published):
+            return frozenset()
+        parts = tuple(f"{table}." for table, _ in self.parts)
+        elsewhere = {base for base in known - own.keys() if joined or base.startswith(parts)}
+        return frozenset({own[base] for base in (known & own.keys()) - exact} | elsewhere)
 
     def _columns(self) -> tuple[str, ...]:
         return () if self._now is None else tuple(self._now.frame.columns)
@@ -182,12 +196,18 @@ class Holding:
     def keeps_beside(self, version: Version, columns: frozenset[str]) -> bool:
         """Return whether the one recoding keeps every promise for a reader who knows some columns as they are.
 
-        Such a reader splits each class by them: what must hold is counted again on the parts.
+        Such a reader splits each class by them: what must hold is counted again on the parts. Where that cannot be
+        counted (columns that the table lacks or never publishes, models that ask the population), it does not.
         """
+        if not columns <= self.policy.quasi_identifiers.keys():
+            return False
         made = self.whole(version)
         with self._lock:
             if columns not in version.laid_over:
-                version.laid_over[columns] = _holds_beside(made, version.frame, self.policy, columns)
+                try:
+                    version.laid_over[columns] = _holds_beside(made, version.frame, self.policy, columns)
+                except PolicyError:
+                    version.laid_over[columns] = False
             return version.laid_over[columns]
 
     def _made(self, version: Version, columns: frozenset[str] | None) -> Made:
@@ -251,7 +271,8 @@ def _make(frame: pl.DataFrame, policy: Policy, columns: frozenset[str] | None) -
     part = pl.DataFrame([frame[name] for name in (*kept, *hidden)])
     if policy.subject is None:
         part = part.with_columns(pl.Series(_RECORD, np.arange(frame.height)))
-    return replace(_asked(anonymize(part, restricted), frame, restricted), columns=shows)
+    made = _asked(anonymize(part, restricted), frame, restricted)
+    return replace(made, columns=shows, shown=replace(made.shown, remembered=Remembered(_REMEMBERED // _KEPT)))
 
 
 def _restricted(policy: Policy, columns: frozenset[str]) -> Policy:
@@ -293,18 +314,27 @@ def _asked(release: Release, frame: pl.DataFrame, policy: Policy) -> Made:
 
 
 def _holds_beside(made: Made, frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> bool:
-    """Whether the classes of a release, each split by some original columns, keep every model of its policy."""
+    """Whether the classes of a release, each split by some original columns, keep every model of its policy.
+
+    A column that is known as it is shows both, what is published and what it was, so that models which think of
+    attackers with some of the columns only count it where these know it.
+    """
     published = {name: made.shown.frame[name] for name in (*policy.quasi_identifiers, *policy.sensitive)}
-    beside = {f"{_RECORD} {name}": frame[name].gather(made.rows) for name in sorted(columns)}
+    exact = {name: _both(published[name], frame[name].gather(made.rows)) for name in columns}
     split = Policy(
-        quasi_identifiers=[*policy.quasi_identifiers, *beside],
+        quasi_identifiers=list(policy.quasi_identifiers),
         sensitive=policy.sensitive,
         models=policy.models,
         subject=policy.subject,
     )
     subjects = None if policy.subject is None else plain(frame[policy.subject]).gather(made.rows)
-    counted = audit(pl.DataFrame({**published, **beside}), split, subjects=subjects)
+    counted = audit(pl.DataFrame({**published, **exact}), split, subjects=subjects)
     return all(model.holds for model in counted.models)
+
+
+def _both(published: pl.Series, original: pl.Series) -> pl.Series:
+    pairs = zip(published.to_list(), original.to_list(), strict=True)
+    return pl.Series([repr(pair) for pair in pairs], dtype=pl.String)
 
 
 def _order_seed(policy: Policy) -> int:
@@ -342,6 +372,8 @@ def holdings_of(name: str, owner: Owner, source: DataSource | None = None) -> li
     for holding in found:
         holding.family = family[holding.parts[0][0]]
         holding.tables = frozenset(owner.tables)
+    for holding in found:
+        holding.relatives = tuple(one for one in found if one.family == holding.family)
     return found
 
 

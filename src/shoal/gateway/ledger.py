@@ -61,12 +61,14 @@ class Earlier:
     count: int = 0
     raw: dict[str, float] = field(default_factory=dict)
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
-    anonymized: tuple[str, ...] = ()
-    """The tables of which there was an anonymized answer."""
+    released: frozenset[str] = frozenset()
+    """The tables of which there was an answer as it is."""
+    anonymized: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The tables of which there was an anonymized answer → the versions, up to two: then one is not that of now."""
     published: frozenset[str] = frozenset()
     """``table.column`` of each column that an anonymized answer touched."""
-    groups: tuple[tuple[str, str, Ints], ...] = ()
-    """The table, its version and the groups of each answer with a recoding of its own."""
+    groups: dict[tuple[str, str], Ints] = field(default_factory=dict)
+    """Table and version → the groups that all answers with recodings of their own tell apart, laid over each other."""
 
 
 class Ledger:
@@ -97,6 +99,16 @@ class Ledger:
         self._key = _secret(hidden)
         self._appended = Together(self._append_all)
         self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
+        self._must_fit()
+
+    def _must_fit(self) -> None:
+        """Raise if the key is not that of the newest entry: whatever was added with it would break the chain."""
+        with self._store.reading() as db:
+            newest = f"SELECT number, {', '.join(_SAID)}, previous, hash FROM entries ORDER BY number DESC LIMIT 1"
+            for number, *values, previous, hashed in db.execute(newest).fetchall():
+                if hashed != self._chained(number, values, previous):
+                    hint = "each gateway of a ledger needs the same key; else somebody changed the entry"
+                    raise LedgerError("the key does not fit the newest entry", where=self._store.name, hint=hint)
 
     def digest(self, records: bytes) -> str:
         """Return a keyed hash of the records of an answer."""
@@ -225,11 +237,26 @@ class Ledger:
         return len(seen) - 1
 
 
-def apart(groups: Sequence[Ints], k: int) -> bool:
-    """Return whether answers, laid over each other, would single out fewer than k persons.
+def overlaid(groups: Sequence[Ints]) -> Ints:
+    """Return the groups that answers tell apart, laid over each other; -1 for who is in none of them.
 
     Persons are told apart by the groups that they are in, and by not being in an answer: that covers the intersections
     and the differences of any number of answers.
+
+    Examples
+    --------
+    >>> overlaid([np.array([0, 0, 1, -1], np.int32), np.array([0, -1, -1, -1], np.int32)]).tolist()
+    [1, 0, 2, -1]
+    """
+    table = np.column_stack(groups)
+    found = np.full(len(table), -1, np.int32)
+    inside = (table >= 0).any(axis=1)
+    found[inside] = np.unique(table[inside], axis=0, return_inverse=True)[1].ravel()
+    return found
+
+
+def apart(groups: Sequence[Ints], k: int) -> bool:
+    """Return whether answers, laid over each other, would single out fewer than k persons.
 
     Examples
     --------
@@ -237,28 +264,30 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
     >>> apart([halves], 2), apart([halves, thirds], 2)
     (False, True)
     """
-    table = np.column_stack(groups)
-    table = table[(table >= 0).any(axis=1)]
-    if not len(table):
-        return False
-    _, counts = np.unique(table, axis=0, return_counts=True)
-    return bool(counts.min() < k)
+    found = overlaid(groups)
+    counts = np.bincount(found[found >= 0])
+    return bool(len(counts) and counts.min() < k)
 
 
 def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
     """Return what a client has after some more entries."""
-    raw, anonymized, groups = dict(before.raw), dict.fromkeys(before.anonymized), list(before.groups)
-    published = set(before.published)
+    raw, anonymized, groups = dict(before.raw), dict(before.anonymized), dict(before.groups)
+    published, released = set(before.published), set(before.released)
     for table, version, said, packed in rows:
         entry = json.loads(said)
         if entry["action"] == "release":
             raw |= entry["weights"]
+            released.add(table)
         else:
-            anonymized[table] = None
+            versions = anonymized.get(table, frozenset())
+            anonymized[table] = versions if len(versions) > 1 else versions | {version}
             published |= entry["weights"].keys()
         if packed is not None:
-            groups.append((table, version, np.frombuffer(zlib.decompress(packed), np.int32)))
-    return Earlier(before.count + len(rows), raw, tuple(anonymized), frozenset(published), tuple(groups))
+            new = np.frombuffer(zlib.decompress(packed), np.int32)
+            known = groups.get((table, version))
+            groups[table, version] = new if known is None else overlaid([known, new])
+    count = before.count + len(rows)
+    return Earlier(count, raw, frozenset(released), anonymized, frozenset(published), groups)
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:

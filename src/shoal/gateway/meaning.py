@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from shoal.auditing.notations import span_of
@@ -213,7 +213,8 @@ def _fitted(value: Value, kind: Kind) -> Any:
         if kind == "date" and isinstance(value, str):
             return comparable(date.fromisoformat(value))
         if kind == "datetime" and isinstance(value, str):
-            return comparable(datetime.fromisoformat(value))
+            said = datetime.fromisoformat(value)  # tables hold moments in UTC
+            return comparable(said if said.tzinfo is None else said.astimezone(UTC).replace(tzinfo=None))
     except ValueError:
         return None
     if kind == "boolean":

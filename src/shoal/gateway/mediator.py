@@ -29,6 +29,8 @@ _OWNERS = 8
 """Owners that are asked at once, where several hold a table."""
 _UNDERSTOOD = 2_000
 """Texts whose meaning is remembered."""
+_SHORT = 1_000
+"""Characters of a text whose meaning is remembered: a long list of values takes more place than it saves time."""
 _TRIES = 20
 """How often a request is decided again because the client got another answer meanwhile."""
 
@@ -177,6 +179,8 @@ class Gateway:
 
     def _parsed(self, text: str) -> Request:
         schema = self._schema(text)
+        if len(text) > _SHORT:
+            return parse(text, schema)
         return _understood(text, tuple(schema.tables.items()), schema.joins)
 
     def _schema(self, text: str) -> Schema:
@@ -193,14 +197,15 @@ class Gateway:
                 tables[name] = ()
         return Schema(tables, tuple(joins))
 
-    @staticmethod
-    def _columns(holders: list[Holding]) -> tuple[str, ...]:
+    def _columns(self, holders: list[Holding]) -> tuple[str, ...]:
         """Return the columns of a table, from the first owner that can be reached."""
         for holder in holders:
             try:
                 return tuple(holder.now().frame.columns)
-            except Exception:  # told when this owner is asked
+            except Unavailable:
                 continue
+            except Exception as error:  # a column that cannot be published, say
+                self.failed(error)
         raise Unavailable("no owner of this table can be reached", where=holders[0].name)
 
     def _ask_owners(

@@ -68,6 +68,8 @@ class Service:
         self.keys, self.rates, self.attempts = Keyring(self.clients), Rates(), Rates()
         self.workers = Workers(said.workers, said.waiting, said.seconds)
         self.checkers = Workers(_CHECKERS, said.waiting, said.seconds)
+        self.looker = Workers(1, said.waiting, said.seconds)
+        """Looks after the owners' health: anybody may ask for that, and must not take a worker from clients."""
         self._tries = said.attempts
         gateway.failed = log.failed
 
@@ -292,7 +294,7 @@ async def ledger(
 async def health(request: Request) -> JSONResponse:
     """Tell whether the ledger can be read and the owners can be reached; no data is read for it."""
     service: Service = request.app.state.service
-    return JSONResponse(await service.work(service.desk.health))
+    return JSONResponse(await service.work(service.desk.health, service.looker))
 
 
 @_router.get(
@@ -388,6 +390,7 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
         yield
         service.workers.close()
         service.checkers.close()
+        service.looker.close()
         gc.unfreeze()  # else libraries would complain about what is left
 
     app = FastAPI(

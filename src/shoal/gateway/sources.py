@@ -7,6 +7,7 @@ texts that it sends are built here from those names.
 from __future__ import annotations
 
 import hashlib
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,10 +15,12 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from uuid import UUID
 
 import polars as pl
 
 from shoal.errors import MissingExtra, ShoalError, Unavailable
+from shoal.gateway.postgres import connect
 from shoal.tables.source import open_table, read
 
 
@@ -154,6 +157,7 @@ class PostgreSQL(DataSource):
             raise MissingExtra.of("psycopg", "gateway", "reading a PostgreSQL database") from None
         self._psycopg = psycopg
         self._url, self._timeout = url, timeout
+        self._rests_until = 0.0
         self._lock = Lock()
         self._kept: Any = None
         """A connection that only asks for the snapshot: a new one for each request would cost more than the answer."""
@@ -195,7 +199,9 @@ class PostgreSQL(DataSource):
                 connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
                 told = [connection.execute(statement) for statement in statements]
                 return [([column.name for column in one.description or ()], one.fetchall()) for one in told]
-        except self._psycopg.Error:  # its text may hold values, and the address
+        except self._psycopg.Error as error:  # its text may hold values, and the address
+            if isinstance(error, self._psycopg.errors.QueryCanceled):  # it took too long
+                self._rests_until = time.monotonic() + _REST
             raise Unavailable("the database cannot be read", where=table) from None
 
     def _snapshot(self, table: str) -> str:
@@ -212,11 +218,22 @@ class PostgreSQL(DataSource):
         raise Unavailable("the database cannot be read", where=table)
 
     def _connected(self) -> Any:
-        settings = f"-c default_transaction_read_only=on -c statement_timeout={self._timeout * 1000}"
-        return self._psycopg.connect(self._url, connect_timeout=self._timeout, options=settings)
+        """Return a new connection; a server that did not answer in time is left alone for a while.
+
+        Otherwise each request would wait for it anew, and the workers that wait would be missed by other owners.
+        """
+        if time.monotonic() < self._rests_until:
+            raise self._psycopg.OperationalError
+        try:
+            return connect(self._psycopg, self._url, timeout=self._timeout, default_transaction_read_only="on")
+        except self._psycopg.errors.ConnectionTimeout:
+            self._rests_until = time.monotonic() + _REST
+            raise
 
 
 _SNAPSHOT = "SELECT pg_current_snapshot()::text"
+_REST = 5.0
+"""Seconds for which a server that did not answer in time is not called again."""
 _STORED = ("r", "m")
 """Tables and materialized views: only a transaction of this server changes what they hold."""
 
@@ -226,7 +243,9 @@ def _literal(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return (int(value) if value == value.to_integral_value() else float(value)) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+    return str(value) if isinstance(value, UUID) else value
 
 
 def _stamp(paths: Sequence[Path]) -> str:

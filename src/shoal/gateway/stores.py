@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from shoal.errors import LedgerError, MissingExtra
+from shoal.gateway.postgres import connect
 
 _ENTRIES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -156,7 +157,9 @@ class PostgreSQL(Store):
                 "CREATE OR REPLACE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
                 "$$ BEGIN RAISE EXCEPTION 'append only'; END $$"
             )
-            if not db.execute("SELECT FROM pg_trigger WHERE tgname = 'append_only'").fetchall():
+            if not db.execute(
+                "SELECT FROM pg_trigger WHERE tgname = 'append_only' AND tgrelid = 'entries'::regclass"
+            ).fetchall():
                 what = (
                     "BEFORE UPDATE OR DELETE OR TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION append_only()"
                 )
@@ -169,9 +172,9 @@ class PostgreSQL(Store):
         raise LedgerError("a ledger on a server needs a key of its own", where=self.name, hint=hint)
 
     def _connect(self) -> Any:
-        settings = f"-c search_path={self.SCHEMA} -c statement_timeout={self._timeout * 1000}"
-        connect = self._psycopg.connect
-        return connect(self._url, connect_timeout=self._timeout, autocommit=True, options=settings)
+        # an entry is on the disk before its answer leaves, whatever the server's own default
+        ours = {"search_path": self.SCHEMA, "synchronous_commit": "on"}
+        return connect(self._psycopg, self._url, timeout=self._timeout, autocommit=True, **ours)
 
     def _session(self, connection: Any) -> Session:
         return _Percent(connection)
