@@ -85,7 +85,7 @@ class Budget:
         return told_and_watched
 
 
-_HINT = "allow more memory, publish fewer columns or coarser values, or use Spark"
+_HINT = "allow more memory, publish fewer columns or coarser values, or say --engine spark"
 
 
 def told(size: int) -> str:
