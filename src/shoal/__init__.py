@@ -20,7 +20,7 @@ The way data goes: ``read → roles → encode & count → search → recode →
 ``streaming``           tables in files that are larger than memory
 ``cli``                 the command line
 ``spark``               tables that lie in Apache Spark
-``gateway``             requests in SQL, answered by policy (a library; no service yet)
+``gateway``             requests in SQL, answered by policy: a service, its client, and the library
 ``datasets``            the embedded Adult table and the papers' small ones
 ======================  ===============================================================
 """
