@@ -18,6 +18,8 @@ from shoal.policy import Policy
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 SOURCE = Path(shoal.__file__).parent.parent
+# each test of Spark is over before a thorough compiler would pay
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 def _has_java() -> bool:

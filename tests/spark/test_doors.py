@@ -136,6 +136,7 @@ def test_the_original_is_not_replaced(spark: Any, tmp_path: Path) -> None:
 
 
 def test_cells_of_a_csv_have_the_types_that_shoal_finds(spark: Any, tmp_path: Path) -> None:
+    from shoal.spark import job
     from shoal.spark.reading import read
 
     text = "zip,age,pay,ok,day,at,name\n02138,21,1.5,true,1995-01-31,2020-01-01 10:00:00,\n02139,,2,FALSE,,,x\n"
@@ -145,9 +146,9 @@ def test_cells_of_a_csv_have_the_types_that_shoal_finds(spark: Any, tmp_path: Pa
     assert table.schema == expected.schema and table.equals(expected)
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
     with pytest.raises(TableError, match="Malformed CSV record"):
-        shoal.spark.job.release_of(tmp_path / "ragged.csv", _policy(tmp_path), tmp_path / "out")
+        job.release_of(tmp_path / "ragged.csv", _policy(tmp_path), tmp_path / "out")
     with pytest.raises(TableError, match=r"(?i)path does not exist|PATH_NOT_FOUND"):
-        shoal.spark.job.release_of(tmp_path / "none.csv", _policy(tmp_path), tmp_path / "out")
+        job.release_of(tmp_path / "none.csv", _policy(tmp_path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

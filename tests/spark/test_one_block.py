@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from typing import Any
 
@@ -205,4 +206,14 @@ def test_progress_tells_the_stages(spark: Any) -> None:
         there(spark, adult(2_000)), adult_policy("mondrian"), progress=lambda what, done, total: told.update([what])
     )
     assert {"Spark: counting", "Spark: auditing"} <= set(told)
-    assert max(told[name] for name in told if name.startswith("Spark")) > 1  # more than the name of a step
+
+
+def test_progress_counts_the_tasks_of_a_stage(spark: Any) -> None:
+    """A job that takes a while is told of more than once, as its tasks are done."""
+    from shoal.spark.progress import watched
+
+    told: list[tuple[str, int, int]] = []
+    with watched(spark, lambda *said: told.append(said)) as stages:
+        stages.begin("Spark: waiting")
+        spark.sparkContext.parallelize(range(4), 4).map(lambda number: time.sleep(1) or number).count()
+    assert {(what, total) for what, done, total in told if done} == {("Spark: waiting", 4)}

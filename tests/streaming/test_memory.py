@@ -86,7 +86,7 @@ def test_rows_that_need_several_times_the_budget_go_through(kind: str, tmp_path:
 def test_distinct_records_that_do_not_fit_are_told_before_the_memory_is_used_up(tmp_path: Path) -> None:
     answer = measured(tmp_path, table(1_000_000, 1000), "parquet")
     assert str(answer["error"]).startswith("OverBudget: memory: the distinct records do not fit into the memory; got")
-    assert "use Spark" in str(answer["error"])
+    assert "--engine spark" in str(answer["error"])
     assert int(str(answer["peak"])) < int(str(answer["base"])) + BUDGET, answer
     assert not (tmp_path / "out").exists()
 
