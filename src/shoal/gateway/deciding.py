@@ -14,6 +14,9 @@ from shoal.gateway.ledger import Earlier, Ints, apart
 from shoal.gateway.request import Request
 from shoal.weighing import Weighed, weigh
 
+_WEIGHED = 4_096
+"""Sums of weights that are remembered for a version of a table."""
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -70,7 +73,7 @@ def decide(holding: Holding, asked: Request, earlier: Earlier) -> Outcome:
     missing = [name for name in asked.touched if name not in version.frame.columns]
     if missing:
         raise Refused("this owner's table lacks a column", where=holding.name, got=", ".join(missing))
-    weighed, together = _weighed(holding, asked, earlier)
+    weighed, together = _remembered(holding, version, asked, earlier)
     weights = holding.weighed(asked.touched, weighed.weights)
     links = _links(holding, version, earlier, raw=weights) if weighed.action == "release" else frozenset()
     action: Literal["release", "anonymize"] = "anonymize" if links else weighed.action
@@ -135,6 +138,19 @@ def _told_links(columns: frozenset[str]) -> tuple[str, ...]:
     if not columns:
         return ()
     return (f"anonymized: as they are, {', '.join(sorted(columns))} would tell apart persons of an earlier answer",)
+
+
+def _remembered(
+    holding: Holding, version: Version, asked: Request, earlier: Earlier
+) -> tuple[Weighed, dict[str, float]]:
+    """Weigh a request, unless the same columns were weighed with the same earlier ones before."""
+    same = asked.touched, tuple(earlier.raw.items())
+    found = version.weighed.get(same)
+    if found is None:
+        if len(version.weighed) >= _WEIGHED:
+            version.weighed.clear()  # another thread may do so too: what was found is in our hands
+        found = version.weighed[same] = _weighed(holding, asked, earlier)
+    return found
 
 
 def _weighed(holding: Holding, asked: Request, earlier: Earlier) -> tuple[Weighed, dict[str, float]]:

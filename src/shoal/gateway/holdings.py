@@ -29,6 +29,7 @@ from shoal.tables.apply import published_columns
 from shoal.tables.columns import kind_of, plain
 from shoal.tables.source import open_table
 from shoal.tables.treatments import faults, treated
+from shoal.weighing import Weighed
 
 Ints = npt.NDArray[np.int64]
 _RECORD = "shoal: number of the record"
@@ -79,6 +80,8 @@ class Version:
     frame: pl.DataFrame
     policy: Policy
     made: dict[frozenset[str] | None, Made | Refused] = field(default_factory=dict)
+    weighed: dict[tuple[Any, ...], tuple[Weighed, dict[str, float]]] = field(default_factory=dict)
+    """Columns of a request and what the client has as it is → what they weigh together."""
     laid_over: dict[frozenset[str], bool] = field(default_factory=dict)
     """Columns as they are → whether the one recoding keeps its promises beside them."""
 

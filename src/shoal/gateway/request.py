@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 Value = str | int | float | bool
@@ -96,7 +97,7 @@ class Request:
         """Whether it asks for figures about groups, not for records."""
         return bool(self.group_by) or any(item.function for item in self.items)
 
-    @property
+    @cached_property
     def touched(self) -> tuple[str, ...]:
         """Every column that the request touches, wherever it names it, each once.
 
