@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -162,12 +163,21 @@ def _stats(paths: list[Path]) -> list[tuple[Path, os.stat_result]]:
     return found
 
 
+_RUN, _NUMBERS = secrets.token_hex(8), count()
+"""What makes a file's first name one of its own: this run, and a number."""
+
+
 def _write(path: Path, data: bytes) -> None:
-    """Write a file that only we may read, whole or not at all."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    """Write a file that only we may read, whole or not at all; with as few calls of the system as that takes."""
+    new = path.with_name(f".{path.name}.{_RUN}.{next(_NUMBERS)}")
+    file = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
-        with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(data)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+        finally:
+            os.close(file)
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)
