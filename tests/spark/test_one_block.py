@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -208,12 +208,15 @@ def test_progress_tells_the_stages(spark: Any) -> None:
     assert {"Spark: counting", "Spark: auditing"} <= set(told)
 
 
-def test_progress_counts_the_tasks_of_a_stage(spark: Any) -> None:
-    """A job that takes a while is told of more than once, as its tasks are done."""
-    from shoal.spark.progress import watched
+def test_progress_counts_the_tasks_of_the_running_stages() -> None:
+    """What Spark's tracker says is told under the name of the step; a stage that is gone meanwhile is passed over."""
+    from shoal.spark.progress import Stages
 
+    infos = {3: SimpleNamespace(numCompletedTasks=1, numTasks=4), 5: SimpleNamespace(numCompletedTasks=2, numTasks=2)}
+    tracker = SimpleNamespace(getActiveStageIds=lambda: [3, 4, 5], getStageInfo=infos.get)
     told: list[tuple[str, int, int]] = []
-    with watched(spark, lambda *said: told.append(said)) as stages:
-        stages.begin("Spark: waiting")
-        spark.sparkContext.parallelize(range(4), 4).map(lambda number: time.sleep(1) or number).count()
-    assert {(what, total) for what, done, total in told if done} == {("Spark: waiting", 4)}
+    stages = Stages(lambda *said: told.append(said))
+    stages.look(tracker)  # before any step begins
+    stages.begin("Spark: counting")
+    stages.look(tracker)
+    assert told == [("Spark: counting", 0, 0), ("Spark: counting", 3, 6)]
