@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import join_costs, own_cost, span_cost
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def next_random(state):
     """Return the next number of a stream, from 0 to 2**32 - 1 (xorshift)."""
     word = state[0]
@@ -19,7 +19,7 @@ def next_random(state):
     return np.int64(word >> np.uint64(32))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def seeded(seed, turn, block):
     """Return the stream of random numbers of a block: the same whoever works on it."""
     word = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(turn) * np.uint64(0xBF58476D1CE4E5B9)
@@ -32,7 +32,7 @@ def seeded(seed, turn, block):
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def split_cells(costs, points, most, seed, turn, order, starts):
     """Split points into cells of neighbours: a random slot, wide ones more often, a random place in the middle.
 
@@ -74,7 +74,7 @@ def split_cells(costs, points, most, seed, turn, order, starts):
     return cells
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _drawn_slot(costs, points, chosen, state):
     """Draw a slot, one that costs much over all chosen points more often."""
     slots = points.lows.shape[1]
@@ -98,7 +98,7 @@ def _drawn_slot(costs, points, chosen, state):
     return slot
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _part(positions, chosen, middle, state):
     """Put the points of the least positions first, so many of them; chance decides among equals (quickselect)."""
     keys = np.empty(len(chosen), np.int64)
@@ -125,7 +125,7 @@ def _part(positions, chosen, middle, state):
             break
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn, begins):
     """Divide the classes of each cell into blocks: a random class, and those that it would cost least to join.
 

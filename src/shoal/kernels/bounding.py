@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.spread import Boxes, Open, open_columns
 from shoal.kernels.windows import Scan, insert_share, narrowest_windows, scan_windows
 
@@ -83,7 +84,7 @@ def room_for(boxes: Boxes, wanted: int, counting: bool) -> Room:
     return Room(parts, scan, open_columns(boxes) if counting else None)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _divide(boxes, parts, column, by_mean, limits, raised):
     """Divide the box by a step of a column; keep the parts that hold enough records and may still tell something."""
     here = boxes.offsets[column, parts.steps[column]]
@@ -129,7 +130,7 @@ def _divide(boxes, parts, column, by_mean, limits, raised):
     parts.many[column], parts.next[column] = kept, 0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _held_before(boxes, parts, column, first, last):
     """Look for an earlier step, which costs no more, that holds all of a part; return the work, negative if found."""
     members, work = parts.members[column + 1], 1
@@ -151,7 +152,7 @@ def _held_before(boxes, parts, column, first, last):
     return work
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _most(boxes, members, first, last, raised, scan):
     """Return the cost from which on a box of these tuples raises no ratio: its largest mean over the smallest."""
     filled, in_top, total, smallest = 0, np.int64(0), 0.0, np.inf
@@ -186,7 +187,7 @@ def _opened(boxes, parts, open_):
     return flat or boxes.points[members[first]] == boxes.points[members[last - 1]]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
     """Look at every box that may matter; return what is left of the budget, in about tuples looked at.
 

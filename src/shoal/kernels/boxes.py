@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import copy_box, join, joined_cost
 
 
@@ -25,7 +25,7 @@ class Paid(NamedTuple):
     """0 where there is no box."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def extend(costs, boxes, a, tuples, one, records):
     """Add records of a tuple to box ``a``; a box without records is made of them alone."""
     if boxes.records[a] == 0:
@@ -36,7 +36,7 @@ def extend(costs, boxes, a, tuples, one, records):
     boxes.records[a] += records
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def enclose(costs, tuples, records, classes, boxes):
     """Make the box of each class out of the class and the records of each tuple."""
     boxes.records[:] = 0
@@ -44,7 +44,7 @@ def enclose(costs, tuples, records, classes, boxes):
         extend(costs, boxes, classes[one], tuples, one, records[one])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def merge(costs, boxes, a, b):
     """Let box ``a`` absorb box ``b``."""
     join(boxes, a, boxes, b)
@@ -53,7 +53,7 @@ def merge(costs, boxes, a, b):
     boxes.records[b] = 0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def least_rise(
     costs,
     boxes,
@@ -84,7 +84,7 @@ def least_rise(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def nearest(
     costs,
     boxes,
@@ -108,14 +108,14 @@ def nearest(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def furthest(costs, boxes, a, tuples, records):
     """Return the tuple that would cost most together with box ``a``, the first of equals; -1 if none has records."""
     first, before = np.int64(0), np.zeros(len(records))
     return least_rise(costs, boxes, a, tuples, -np.sign(records), before, first, len(records), first)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cheapest(costs, boxes, a, least, window):
     """Return the box that raises the summed cost of all records least by joining box ``a``; -1 for none.
 
@@ -135,7 +135,7 @@ def cheapest(costs, boxes, a, least, window):
     return least_rise(costs, boxes, a, boxes, records, before, first, last, a)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def join_each(
     costs,
     boxes,
@@ -154,7 +154,7 @@ def join_each(
                 joined[a] = joined[b] = True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def bisect(
     costs,
     boxes,  # two boxes to work with; those of the parts afterwards

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import STRIDE, bits_of, clear, join, new_boxes, span_cost
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def slot_cost(costs, boxes, one, slot):
     """Return what a slot of a box costs."""
     if slot < costs.sets or slot >= costs.trees:
@@ -20,7 +20,7 @@ def slot_cost(costs, boxes, one, slot):
     return costs.numbers[costs.layout[at] + np.int64(count)]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def propose_cuts(
     costs,
     boxes,  # around each tuple

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import clear, copy_box, fill_boxes, join, join_costs, joined_cost, new_boxes, own_cost
 
 SLACK = 1e-12
 """Sums that differ by less are the same."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_rests(costs, units, members, own, rests, without, inside, rest):
     """Fill the box of a class without each of its units, and what it costs: from both ends of the list of units.
 
@@ -41,7 +42,7 @@ def fill_rests(costs, units, members, own, rests, without, inside, rest):
         without[unit] = own_cost(costs, rests, unit) if count > 1 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def descend(costs, units, weights, kinds, stay, members, classes, least, rounds):
     """Change classes as long as that lowers the cost; return the total cost.
 
@@ -122,7 +123,7 @@ def _move(weights, kinds, bound, members, sizes, unit, to):
         bound[to, kinds[unit]] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _best_change(
     costs, units, weights, kinds, stay, bound, members, boxes, sizes, cost, rests, without, least, unit, chosen, found
 ):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from shoal.kernels.compiled import kernel
 
 _SIGNATURE = "i8[::1](i8[:,::1],u1[::1],i8[::1],i8[::1],i4[:,::1],i8[::1])"
 
 
-@nb.njit(_SIGNATURE, cache=True, nogil=True)
+@kernel(_SIGNATURE)
 def count_matches(
     shown,  # [class, column]: the number of what each class shows
     covers,  # all columns' [number, code], flat: whether what is shown covers a value

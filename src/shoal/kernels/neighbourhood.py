@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from shoal.kernels.blocks import next_random, seeded
+from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import SLACK, descend
 from shoal.kernels.recreate import gather, renumber, split_large
 from shoal.kernels.widths import boxes_at
@@ -18,7 +18,7 @@ _ROUNDS = 8
 """How often a descent looks at all units of a block, at most."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def improve_blocks(
     costs, units, weights, kinds, listed, unit_starts, class_of, first, last, least, spread, stay, worth, seed, turn,
     careful, bold,

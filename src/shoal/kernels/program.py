@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import bits_of, kind_bit, span_cost
 
 _LONG = 50
@@ -13,7 +14,7 @@ _FINE = 1000
 """Places to cut within the fewest records of a run: where those are more, not every unit is one."""
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
     """Cut a sequence into runs of at least so many records, with the least total cost.
 
@@ -104,7 +105,7 @@ def _widened(costs, slot, held, more):
     return costs.numbers[count]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sort_as_snake(codes, columns, labels, starts, order):
     """Sort records by keys, one after the other; every other group of equal ones runs backwards.
 

@@ -6,11 +6,12 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.blocks import next_random
+from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import SLACK
 from shoal.kernels.widths import bits_of, boxes_at, clear, join, join_costs, kind_bit, new_boxes, own_cost
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def renumber(members):
     """Number the classes from 0; return how many there are."""
     number = np.full(members.max() + 1, -1, np.int64)
@@ -23,7 +24,7 @@ def renumber(members):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _distinct(units, members):
     """Number units that are the same, which must stand together; return the first of each, and how many."""
     first, count = np.empty(len(members), np.int64), 0
@@ -38,7 +39,7 @@ def _distinct(units, members):
     return first[:count].copy(), count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def gather(costs, units, weights, kinds, least, spread, state, noise, members):
     """Join the units that cost least together, two clusters at a time, until all have enough; return the number.
 
@@ -132,7 +133,7 @@ def _rated(union, sizes, held, lacking, paid, shake, least, one, two):
     return (growth + 1e-9) * shake[two] * shake[one] / (lacking[one] + lacking[two])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _remove(listed, count, one):
     """Take a number out of a list; return how many are left."""
     kept = 0
@@ -143,7 +144,7 @@ def _remove(listed, count, one):
     return kept
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def split_large(costs, units, weights, kinds, members, classes, least, spread):
     """Split classes of twice the least size at the place that costs least, again and again; return the number."""
     own = 0
@@ -168,7 +169,7 @@ def split_large(costs, units, weights, kinds, members, classes, least, spread):
     return classes
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     """Return the slot and the place at which two parts of a class cost least; (-1, -1) if every cut costs more."""
     count = len(inside)
@@ -204,7 +205,7 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     return chosen, cut
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _ranked(positions, inside):
     """Return units in the order of their positions, equal ones as they are (there are few: by insertion)."""
     rank = inside.copy()

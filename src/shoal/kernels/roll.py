@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from shoal.kernels.compiled import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -22,10 +23,13 @@ _ROLL = (
 )
 
 
-def _raiser(narrow: bool) -> Any:
-    """Compile for keys of one word, the usual case, or of several: a loop over words costs a third more time."""
+def _raiser(name: str, narrow: bool) -> Any:
+    """Compile for keys of one word, the usual case, or of several: a loop over words costs a third more time.
 
-    @nb.njit(_RAISE, cache=True, nogil=True)
+    Each has a name of its own: numba tells functions of one name apart by the order in which a process compiles them,
+    so that what two processes have put into its cache would be taken for each other.
+    """
+
     def raise_column(
         keys,  # [word, row]: the table below
         counts,  # [row]
@@ -89,13 +93,14 @@ def _raiser(narrow: bool) -> Any:
                 slot = (slot + 1) & (size - 1)
         return left
 
-    return raise_column
+    raise_column.__name__ = raise_column.__qualname__ = name
+    return kernel(_RAISE)(raise_column)
 
 
-raise_narrow, raise_wide = _raiser(True), _raiser(False)
+raise_narrow, raise_wide = _raiser("raise_narrow", True), _raiser("raise_wide", False)
 
 
-@nb.njit(_ROLL, cache=True, nogil=True)
+@kernel(_ROLL)
 def roll_up(
     nodes,  # [node, place]: levels, sorted; places are columns in the order in which they are raised
     start,  # the first node to do
@@ -191,7 +196,7 @@ _SUM = (
 )
 
 
-@nb.njit(_SUM, cache=True, nogil=True)
+@kernel(_SUM)
 def sum_up(
     nodes,  # [node, place]: levels
     ends,  # [node]: where each node's classes end

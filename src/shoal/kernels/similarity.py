@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 
-@nb.njit("i8(i8[::1],f8[::1],i8,i8,f8)", cache=True, nogil=True)
+
+@kernel("i8(i8[::1],f8[::1],i8,i8,f8)")
 def _add(heap, far, size, t, total):
     """Put a tuple into the heap; later tuples are farther than equally near earlier ones."""
     i = size
@@ -20,7 +21,7 @@ def _add(heap, far, size, t, total):
     return size + 1
 
 
-@nb.njit("i8(i8[::1],f8[::1],i8)", cache=True, nogil=True)
+@kernel("i8(i8[::1],f8[::1],i8)")
 def _drop(heap, far, size):
     """Take the farthest tuple out of the heap."""
     size -= 1
@@ -40,7 +41,7 @@ def _drop(heap, far, size):
     return size
 
 
-@nb.njit("i8(i4[:,::1],i8[::1],f8[::1],i8[::1],i8,i8[::1])", cache=True, nogil=True)
+@kernel("i8(i4[:,::1],i8[::1],f8[::1],i8[::1],i8,i8[::1])")
 def nearest(
     codes,  # [tuple, column]: codes of the quasi-identifiers
     left,  # [tuple]: records that are in no class yet

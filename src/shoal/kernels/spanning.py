@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from shoal.kernels.boxes import least_rise, merge
+from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import joined_cost, span_cost
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def distances_from(costs, slot, lows, highs, code, most, row):
     """Fill in how far each code of a slot is from one of them: what both cost together.
 
@@ -21,7 +21,7 @@ def distances_from(costs, slot, lows, highs, code, most, row):
         row[other] = 0.0 if other == code else cost if cost <= most else np.inf
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def span(
     costs,
     lows,  # all slots' [code]: its position
@@ -66,7 +66,7 @@ def span(
             places[j, position], places[j, nearest] = places[j, nearest], places[j, position]
 
 
-@nb.njit("void(i8[::1],i8[::1],i8[::1],i8,b1[::1])", cache=True, nogil=True)
+@kernel("void(i8[::1],i8[::1],i8[::1],i8,b1[::1])")
 def remove_allowable(
     parents,  # [node]: where the edge of the node leads, an earlier node; -1 for a root
     queue,  # the nodes with an edge, longest edge first
@@ -97,7 +97,7 @@ def remove_allowable(
             above = parents[above]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def join_classes(
     costs,
     boxes,  # of the classes: changed

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import fill_rests
 from shoal.kernels.widths import boxes_at, fill_boxes, joined_cost, new_boxes, own_cost
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def choose_neighbours(costs, units, weights, members, failing, into):
     """Point each failing class to the neighbour, in the order of the classes, that it costs less to join.
 
@@ -35,7 +35,7 @@ def choose_neighbours(costs, units, weights, members, failing, into):
             joined[into[own]] = True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def marginal_costs(costs, units, records, order, starts, gains):
     """Fill in how much less each class costs without each of its units.
 
@@ -60,7 +60,7 @@ def marginal_costs(costs, units, records, order, starts, gains):
             gains[unit] = paid - (size - records[unit]) * without[place]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def class_costs(costs, units, weights, members, sizes, found):
     """Fill in the size of each class, and what each of its records costs; units of class -1 are in none."""
     boxes = new_boxes(len(sizes), units)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
+
 SETS, RANGES = 1, 2
 """What an open column shows."""
 LISTED = 512
@@ -68,7 +70,7 @@ def open_columns(boxes: Boxes) -> Open:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def grow(boxes, open_, member):
     """Let the window grow by a tuple; return the work done."""
     work = 0
@@ -123,7 +125,7 @@ def _list(open_, at, place, count, least):
         held += weights[low]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def excess(boxes, open_):
     """Return what any k records of the window cost more than the box says."""
     total = 0.0
@@ -154,7 +156,7 @@ def _values(having, most, least):
     return values
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def clear(boxes, open_, group, begin, end):
     """Make ready for another window than that of the given tuples; return the work done."""
     for at in range(open_.size[0]):

@@ -17,6 +17,8 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.compiled import kernel
+
 TABLE, LINE, SET, TREE = 0, 1, 2, 3
 """How a slot's cost is found: looked up for few codes; as the width of a range; by counting bits; from the levels."""
 STRIDE = 4
@@ -122,20 +124,20 @@ def joined_cost(costs, boxes, one, others, two):
     return total
 
 
-@nb.njit(nb.void(_COSTS, _BOXES, nb.i8, _BOXES, nb.i8[::1], nb.f8[::1]), cache=True, nogil=True)
+@kernel(nb.void(_COSTS, _BOXES, nb.i8, _BOXES, nb.i8[::1], nb.f8[::1]))
 def join_costs(costs, boxes, one, others, chosen, found):
     """Fill in the cost of the least box that holds one box and each of the chosen others."""
     for place in range(len(chosen)):
         found[place] = joined_cost(costs, boxes, one, others, chosen[place])
 
 
-@nb.njit(nb.f8(_COSTS, _BOXES, nb.i8), cache=True, nogil=True)
+@kernel(nb.f8(_COSTS, _BOXES, nb.i8))
 def own_cost(costs, boxes, one):
     """Return the cost of a box."""
     return joined_cost(costs, boxes, one, boxes, one)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def new_boxes(count, like):
     """Make room for some boxes with the slots of others."""
     slots = like.lows.shape[1]
@@ -146,7 +148,7 @@ def new_boxes(count, like):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def boxes_at(boxes, chosen):
     """Return some of the boxes."""
     return Boxes(boxes.lows[chosen], boxes.highs[chosen], boxes.held[chosen])
@@ -182,7 +184,7 @@ def copy_box(boxes, one, others, two):
         boxes.held[one, word] = others.held[two, word]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_boxes(units, weights, members, boxes, sizes):
     """Fill the boxes and sizes of classes; units of class -1 are in none."""
     sizes[:] = 0

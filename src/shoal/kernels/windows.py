@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.spread import clear, excess, grow
 
 
@@ -35,7 +36,7 @@ class Ratios(NamedTuple):
     counts: Any  # [tuple, place]: how many of their records are
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def narrowest_windows(boxes, group, begin, end, cost, lowest, scan):
     """Lower what each tuple of a group pays to the narrowest window that holds it and enough records."""
     size, points, least = end - begin, boxes.points, boxes.least
@@ -84,7 +85,7 @@ def _stretch(boxes, group, begin, end, cost, lowest, ends):
             lowest[group[t]] = min(lowest[group[t]], price)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def insert_share(scan, member, share, count, filled, least):
     """Put a tuple among the largest shares, of at most k records; return how many tuples are there now."""
     shares, counts, ids = scan.top_shares, scan.top_counts, scan.top_ids
@@ -118,7 +119,7 @@ def _telling(group, begin, end, by_mean, most, limits, raised):
     return most, smallest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, limits, raised, scan, budget):
     """Look at all windows that cost less than ``most``, with what their records need in the open columns.
 

@@ -1,0 +1,60 @@
+"""How a kernel is compiled: once per machine, and without the interpreter's lock."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba as nb
+from numba.core.caching import IndexDataCacheFile, NullCache
+
+
+def kernel(asked: Any) -> Any:
+    """Compile a function when it is first used (``@kernel``), or at once for a signature (``@kernel("f8(i8)")``).
+
+    Machine code is cached by numba, with two differences: see :class:`Shelf` and :func:`stamp_of`.
+    """
+    return _compiled(asked) if isinstance(asked, FunctionType) else partial(_compiled, signature=asked)
+
+
+def _compiled(function: Any, signature: Any = None) -> Any:
+    dispatcher = nb.njit(nogil=True)(function)
+    dispatcher.enable_caching()
+    cache = dispatcher._cache
+    if not isinstance(cache, NullCache):
+        cache._cache_file = Shelf(cache._cache_path, cache._impl.filename_base, _SOURCES)
+    if signature is not None:
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+    return dispatcher
+
+
+class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """What is cached of a kernel: an index, and a file of machine code for each signature.
+
+    Numba numbers the files. Two processes that compile a kernel for different types at the same moment (executors of
+    Spark, two first runs) may take the same number, and then the index of one points to the machine code of the other
+    (https://github.com/numba/numba/issues/4807). Here no two files ever have the same name.
+    """
+
+    def _data_name(self, number: int) -> str:
+        return str(super()._data_name(uuid.uuid4().int))
+
+
+def stamp_of(folder: Path) -> str:
+    """Return a stamp of all kernels.
+
+    Numba looks at a kernel's own file only, but machine code also contains the kernels that it calls, from other
+    files: after an upgrade that changed only these, the old ones would go on.
+    """
+    digest = sha256()
+    for file in sorted(folder.glob("*.py")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = stamp_of(Path(__file__).parent)
