@@ -7,9 +7,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from shoal.anatomy import Groups
 from shoal.policy import Policy
-from shoal.recodings.base import Recoding
+from shoal.recodings.base import Told
 from shoal.tables.columns import population_frame
 from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
@@ -18,7 +17,7 @@ from shoal.weighing import weigh
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 
 
-def manifest_of(source: Source, policy: Policy, recoding: Recoding | Groups) -> dict[str, Any]:
+def manifest_of(source: Source, policy: Policy, recoding: Told) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
     Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original

@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 
 from shoal.algorithms.base import titles
-from shoal.anatomy import Groups
 from shoal.auditing import Audit, audit
 from shoal.auditing.checks import bytes_check
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.policy import Policy
-from shoal.recodings.base import Recoding
+from shoal.recodings.base import Told
 from shoal.tables.files import format_of, read_file
 from shoal.tables.source import Source
 from shoal.tables.tallied import Times, expanded
@@ -34,7 +33,7 @@ class Release:
     table: Any
     """The published table, of the same library as the input."""
     policy: Policy
-    recoding: Recoding | Groups = field(repr=False)
+    recoding: Told = field(repr=False)
     attained: dict[str, Any]
     """Model name → what the published table attains."""
     audit: Audit = field(repr=False)

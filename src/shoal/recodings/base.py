@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -224,6 +224,21 @@ class Round:
         raised = {} if self.column is None else {"column": self.column, "weight": self.weight, "level": self.level}
         attained = {name: None if value == inf else value for name, value in self.attained.items()}
         return {**raised, "attained": attained, "failing": self.failing, "text": str(self)}
+
+
+class Told(Protocol):
+    """What a release says of how it was made: a recoding; or the groups of an anatomy, or the blocks of Spark."""
+
+    @property
+    def proof(self) -> Proof | None:
+        """How near the best it is, where that is known."""
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The steps of the search, where it tells them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the manifest says."""
 
 
 class Recoding(ABC):

@@ -19,7 +19,6 @@ from shoal.errors import AuditFailed, Fault, Infeasible, Misfit
 from shoal.frequencies import Classes, Frequencies
 from shoal.manifest import manifest_of
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
-from shoal.recodings.base import Draft, Recoding
 from shoal.release import Release, attained_by
 from shoal.spark.columns import Layout
 from shoal.spark.cutting import Block, Cut, Tree, proposed
@@ -29,12 +28,12 @@ from shoal.spark.progress import Stages
 from shoal.spark.recount import other_faults, recounted
 from shoal.spark.release import SparkRelease
 from shoal.spark.searching import BLOCK, ERROR, Bins, Blocks, Search
-from shoal.spark.tally import TIMES, each_counted, kept, taken
+from shoal.spark.tally import each_counted, kept, taken
 from shoal.tables.check import check
 from shoal.tables.columns import plain
 from shoal.tables.encode import Encoded, encode
 from shoal.tables.source import open_table
-from shoal.tables.tallied import Tallied
+from shoal.tables.tallied import TIMES, Tallied
 from shoal.tables.treatments import treat_columns, treated
 
 _OF_RECORDS = ("similarity", "auto")
@@ -68,20 +67,14 @@ def refusals(policy: Policy, records: int) -> list[Fault]:
 
 
 @dataclass(frozen=True)
-class InBlocks(Recoding):
-    """A recoding that was found block by block; the published table is all there is of it."""
+class InBlocks:
+    """What is told of a recoding that was found block by block: no driver holds its classes."""
 
     blocks: int
     classes: int
     largest: int
-
-    def draft(self, frequencies: Frequencies, columns: tuple[Any, ...]) -> Draft:
-        """Refuse: no driver holds the classes of all blocks."""
-        raise NotImplementedError("the classes of a recoding in blocks are on the executors")
-
-    def extended(self, frequencies: Frequencies) -> InBlocks:
-        """Return the same."""
-        return self
+    proof: None = None
+    rounds: tuple[()] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return how many blocks and classes there are."""

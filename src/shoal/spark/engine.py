@@ -25,10 +25,10 @@ from shoal.spark.progress import Stages, watched
 from shoal.spark.recount import other_faults, other_than_decided, recounted
 from shoal.spark.release import SparkRelease
 from shoal.spark.sessions import plainly
-from shoal.spark.tally import TIMES, counted, kept, taken, tallied
+from shoal.spark.tally import counted, kept, taken, tallied
 from shoal.tables.engines import engine_of
 from shoal.tables.pseudonyms import Key
-from shoal.tables.tallied import Tallied, untallied
+from shoal.tables.tallied import TIMES, Tallied, untallied
 
 FITS = 2_000_000
 """How many distinct combinations the driver takes; more are cut into blocks first."""

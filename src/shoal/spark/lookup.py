@@ -12,7 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.spark.tally import TIMES
+from shoal.tables.tallied import TIMES
 
 PIECE = ("low", "high")
 """The records of a combination that a piece takes: numbered from 1, after ``low``, up to ``high``."""

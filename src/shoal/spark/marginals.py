@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from shoal.policy import Policy
 from shoal.spark.columns import Layout
-from shoal.spark.tally import TIMES, each_counted
-from shoal.tables.tallied import Tallied
+from shoal.spark.tally import each_counted
+from shoal.tables.tallied import TIMES, Tallied
 
 
 def marginals(combinations: DataFrame, layout: Layout, policy: Policy) -> Tallied:

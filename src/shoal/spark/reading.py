@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.errors import TableError
-from shoal.tables.files import _DATE, _DATETIME, _FLOAT, _INTEGER, _LONG
+from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG
 
 _FORMATS = {
     "parquet": "parquet",
@@ -83,10 +83,10 @@ def _typed(table: DataFrame) -> DataFrame:
 def _tests(cell: Column) -> dict[str, Column]:
     """Return the types that a column might have, the first that fits, each with how to find out."""
     fits = {
-        "bigint": cell.rlike(_INTEGER) & cell.try_cast("bigint").isNotNull(),
-        "double": cell.rlike(_FLOAT) & ~cell.rlike(_LONG) & (F.abs(cell.try_cast("double")) < float("inf")),
+        "bigint": cell.rlike(INTEGER) & cell.try_cast("bigint").isNotNull(),
+        "double": cell.rlike(FLOAT) & ~cell.rlike(LONG) & (F.abs(cell.try_cast("double")) < float("inf")),
         "boolean": F.lower(cell).isin("true", "false"),
-        "date": cell.rlike(_DATE) & cell.try_cast("date").isNotNull(),
-        "timestamp_ntz": cell.rlike(_DATETIME) & cell.try_cast("timestamp_ntz").isNotNull(),
+        "date": cell.rlike(DATE) & cell.try_cast("date").isNotNull(),
+        "timestamp_ntz": cell.rlike(DATETIME) & cell.try_cast("timestamp_ntz").isNotNull(),
     }
     return {kind: F.coalesce(F.bool_and(F.when(cell.isNotNull(), fit)), F.lit(False)) for kind, fit in fits.items()}

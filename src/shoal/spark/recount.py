@@ -12,8 +12,8 @@ from shoal.auditing import Audit, audit
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.spark.columns import Layout
-from shoal.spark.tally import TIMES, counted, taken, tallied
-from shoal.tables.tallied import Tallied
+from shoal.spark.tally import counted, taken, tallied
+from shoal.tables.tallied import TIMES, Tallied
 
 
 def recounted(

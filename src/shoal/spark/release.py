@@ -18,8 +18,7 @@ from shoal.spark.columns import Layout
 from shoal.spark.reading import in_order, read
 from shoal.spark.recount import other_faults, other_than_decided, recounted
 from shoal.spark.sessions import plainly
-from shoal.spark.tally import TIMES
-from shoal.tables.tallied import Tallied
+from shoal.tables.tallied import TIMES, Tallied
 from shoal.tables.write import ENDINGS
 from shoal.workshop import accompany, publish
 
@@ -104,9 +103,6 @@ class SparkRelease(Release):
         if faults:
             raise AuditFailed(faults)
         return (checked if self.policy.subject is None else self.audit).claiming(self.audit.claimed_bound)
-
-    def __repr__(self) -> str:
-        return super().__repr__()
 
 
 def _texts(counts: pl.DataFrame, layout: Layout, names: list[str]) -> pl.DataFrame:

@@ -21,8 +21,9 @@ from shoal.recodings.base import Column
 from shoal.spark.cutting import Ints, Tree, binned
 from shoal.tables.apply import rank_of_class, shared_out
 from shoal.tables.encode import Part, counted_codes
+from shoal.tables.tallied import TIMES
 
-TIMES, BLOCK, ERROR = "times", "block", "error"
+BLOCK, ERROR = "block", "error"
 
 
 def codes_in(table: pa.Table | pa.RecordBatch, prefix: str) -> npt.NDArray[np.int64]:

@@ -11,9 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.spark.columns import Layout
-from shoal.tables.tallied import Tallied
-
-TIMES = "times"
+from shoal.tables.tallied import TIMES, Tallied
 
 
 def counted(table: DataFrame, keys: Sequence[str]) -> DataFrame:

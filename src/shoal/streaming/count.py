@@ -12,9 +12,7 @@ from shoal.algorithms.base import Progress, silent
 from shoal.streaming.budget import Budget
 from shoal.streaming.parts import Scan, key, reading
 from shoal.tables.files import blank, format_of, typed
-from shoal.tables.tallied import Tallied
-
-_TIMES = "times"
+from shoal.tables.tallied import TIMES, Tallied
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def count(
     unseen = pl.repeat(None, merged.height, dtype=pl.String, eager=True)
     frame = {name: columns[place][0] if place in columns else unseen for place, name in enumerate(scan.columns)}
     top = {scan.columns[place]: column[1] for place, column in columns.items()}
-    return Counted(Tallied(pl.DataFrame(frame), merged[_TIMES]), pl.DataFrame(top))
+    return Counted(Tallied(pl.DataFrame(frame), merged[TIMES]), pl.DataFrame(top))
 
 
 @dataclass
@@ -95,7 +93,7 @@ class _Tally:
         """Count one more part."""
         texts = [name for name, kind in part.collect_schema().items() if kind == pl.String]
         coded = part.with_columns(pl.col(name).cast(self._category(name)) for name in texts)
-        found = coded.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias(_TIMES))
+        found = coded.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias(TIMES))
         self.counts.append(found.collect(engine="streaming"))
         if sum(count.height for count in self.counts) > 2 * self.settled:
             self.settled = self.merged().height
@@ -104,7 +102,7 @@ class _Tally:
     def merged(self) -> pl.DataFrame:
         """Return each record once."""
         if len(self.counts) > 1:
-            self.counts = [pl.concat(self.counts).group_by(self.keys).agg(pl.col(_TIMES).sum())]
+            self.counts = [pl.concat(self.counts).group_by(self.keys).agg(pl.col(TIMES).sum())]
         return self.counts[0]
 
     def _texts(self) -> int:

@@ -329,11 +329,11 @@ def ragged(where: str, line: int, cells: int, width: int) -> None:
     )
 
 
-_INTEGER = r"^-?(?:0|[1-9][0-9]*)$"
-_FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_LONG = r"^-?[0-9]{16,}$"
-_DATE = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"
-_DATETIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
+INTEGER = r"^-?(?:0|[1-9][0-9]*)$"
+FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+LONG = r"^-?[0-9]{16,}$"
+DATE = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"
+DATETIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
 
 
 def typed(column: pl.Series) -> pl.Series:
@@ -350,9 +350,9 @@ def typed(column: pl.Series) -> pl.Series:
     values = column.drop_nulls().unique()
     if not len(values):
         return column
-    if values.str.contains(_INTEGER).all():
+    if values.str.contains(INTEGER).all():
         return _if_whole(column.cast(pl.Int64, strict=False), column)
-    if values.str.contains(_FLOAT).all() and not values.str.contains(_LONG).any():
+    if values.str.contains(FLOAT).all() and not values.str.contains(LONG).any():
         numbers = column.cast(pl.Float64, strict=False)
         return column if numbers.is_infinite().any() else _if_whole(numbers, column)
     if set(values.str.to_lowercase()) <= {"true", "false"}:
@@ -372,9 +372,9 @@ def dated(column: pl.Series) -> pl.Series:
     values = column.drop_nulls()
     if column.dtype != pl.String or not len(values):
         return column
-    if values.str.contains(_DATE).all():
+    if values.str.contains(DATE).all():
         return _if_whole(column.str.to_date("%Y-%m-%d", strict=False), column)
-    if values.str.contains(_DATETIME).all():
+    if values.str.contains(DATETIME).all():
         moments = column.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="us")
         return _if_whole(moments, column)
     return column

@@ -19,6 +19,8 @@ from shoal.outputs import Generalized
 from shoal.policy import Policy
 
 Ints = npt.NDArray[np.int64]
+TIMES = "times"
+"""What the column of counts is called wherever a tallied table is one frame."""
 Times = pl.Series | None
 """How often each record of a table occurs; ``None``: once."""
 
@@ -45,7 +47,7 @@ class Tallied:
             raise TableError("times must be a whole number for each record", got=f"{len(times)} of {times.dtype}")
         if bool((times < 1).any()):
             raise TableError("a record that is there occurs at least once", where="times", got=str(times.min()))
-        object.__setattr__(self, "times", times.cast(pl.Int64).alias("times"))
+        object.__setattr__(self, "times", times.cast(pl.Int64).alias(TIMES))
 
     @property
     def records(self) -> int:
