@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.doors.test_cli import run
+from tests.command import run
 
 import shoal
 

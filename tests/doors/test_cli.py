@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
+from tests.command import run, run_afresh
 
 import shoal
 from shoal.models.presets import PRESETS
@@ -29,15 +26,6 @@ models:
 """
 
 
-def run(*arguments: object, check: int | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from shoal.cli import run; run()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert "Traceback" not in done.stderr + done.stdout, done.stderr
-    if check is not None:
-        assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
-
-
 @pytest.fixture
 def case(tmp_path: Path) -> Path:
     (tmp_path / "data.csv").write_text(CSV)
@@ -46,7 +34,8 @@ def case(tmp_path: Path) -> Path:
 
 
 def test_anonymize_writes_four_files_and_says_what_it_did(case: Path) -> None:
-    done = run("anonymize", case / "data.csv", "--policy", case / "policy.yaml", "--out", case / "out", check=0)
+    asked = ("anonymize", case / "data.csv", "--policy", case / "policy.yaml", "--out", case / "out")
+    done = run_afresh(*asked, check=0)
     assert sorted(path.name for path in (case / "out").iterdir()) == [
         "audit.json",
         "manifest.json",
@@ -262,8 +251,7 @@ def test_an_output_folder_that_cannot_be_written(case: Path) -> None:
 def test_disk_full_in_the_middle_of_writing(case: Path) -> None:
     """A real limit on the size of files stops the write half-way; earlier files stay as they were."""
     out = case / "out"
-    kernels = {**os.environ, "NUMBA_CACHE_DIR": str(case / "numba")}  # compiled before the disk is full
-    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", out, check=0, env=kernels)
+    run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", out, check=0)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
     def small_files() -> None:
@@ -272,17 +260,8 @@ def test_disk_full_in_the_middle_of_writing(case: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
-    done = run(
-        "anonymize",
-        case / "data.csv",
-        "-p",
-        case / "policy.yaml",
-        "-o",
-        out,
-        check=1,
-        preexec_fn=small_files,
-        env=kernels,
-    )
+    asked = ("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", out)
+    done = run_afresh(*asked, check=1, preexec_fn=small_files)
     assert "nothing was left behind" in done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
@@ -337,9 +316,7 @@ def test_a_run_that_is_stopped_while_it_writes_leaves_nothing(case: Path) -> Non
         "r.bytes_faults = stop\n"
         "run()"
     )
-    command = [sys.executable, "-c", slow, "anonymize", "data.csv", "-p", "policy.yaml", "-o", "out"]
-    done = subprocess.run(command, cwd=case, capture_output=True, text=True, check=False)
-    assert done.returncode == 143, done.stderr
+    run_afresh("anonymize", "data.csv", "-p", "policy.yaml", "-o", "out", check=143, code=slow, cwd=case)
     assert not (case / "out").exists()
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.command import CODE, run, run_afresh
 
-CODE = "from shoal.cli import run; run()"
 POLICY = """\
 quasi_identifiers:
   age: {hierarchy: intervals, widths: [5, 10, 20]}
@@ -21,14 +19,6 @@ models:
   - {name: k-anonymity, k: 5}
 algorithm: {name: mondrian}
 """
-
-
-def run(*arguments: object, check: int, code: str = CODE) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr + done.stdout, done.stderr
-    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
 
 
 @pytest.fixture
@@ -118,7 +108,7 @@ def test_a_run_that_is_stopped_while_it_reads_back_leaves_nothing(how: signal.Si
         "run()"
     )
     asked = ("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--memory", "1GB")
-    run(*asked, check=128 + int(how), code=stopping)
+    run_afresh(*asked, check=128 + int(how), code=stopping)
     assert not (case / "out").exists()
 
 
@@ -127,7 +117,7 @@ def test_too_many_distinct_records_are_told(case: Path) -> None:
     wide.write_csv(case / "wide.csv")
     tight = "import shoal.streaming.budget as b; b._DISTINCT_CELL = 10**6\n" + CODE
     asked = ("anonymize", case / "wide.csv", "-p", case / "policy.yaml", "-o", case / "out", "--memory", "64MB")
-    done = run(*asked, check=1, code=tight)
+    done = run_afresh(*asked, check=1, code=tight)
     assert "The table does not fit into the memory" in done.stderr
     assert "the distinct records do not fit into the memory" in " ".join(done.stderr.split())
     assert not (case / "out").exists()

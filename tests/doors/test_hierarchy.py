@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests import command
 
 CSV = "age,job,hours\n" + "".join(f"{20 + i % 10},{'abcd'[i % 4]},{1 + i % 100}\n" for i in range(200))
 
 
 def run(*arguments: object, check: int = 0) -> str:
-    command = [sys.executable, "-c", "from shoal.cli import run; run()", "hierarchy", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr + done.stdout, done.stderr
-    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
+    done = command.run("hierarchy", *arguments, check=check)
     return " ".join((done.stdout + done.stderr).split()) if check else done.stdout
 
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.command import run
 
 from shoal.policy import Policy
 
 PAPERS = Path(__file__).parent.parent / "papers"
-
-
-def run(*arguments: object, check: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from shoal.cli import run; run()", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr + done.stdout, done.stderr
-    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
 
 
 @pytest.mark.parametrize("name", ["adult", "isp"])

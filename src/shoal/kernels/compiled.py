@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -40,6 +41,11 @@ class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
     Spark, two first runs) may take the same number, and then the index of one points to the machine code of the other
     (https://github.com/numba/numba/issues/4807). Here no two files ever have the same name.
     """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep machine code, if there is room for it: without it the next run has to compile again, no more."""
+        with suppress(OSError):
+            super().save(key, data)
 
     def _data_name(self, number: int) -> str:
         return str(super()._data_name(uuid.uuid4().int))
