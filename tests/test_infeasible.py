@@ -7,10 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import shoal
 from shoal.errors import Infeasible
 from shoal.policy import Policy
+
+from .strategies import tables_and_policies
 
 TABLE = pl.DataFrame(
     {
@@ -40,6 +43,19 @@ CASES = {
     "more values, full-domain": policy(models=[{"name": "k-anonymity", "k": 2}, L3]),
     "k above the number of records": policy(algorithm="mondrian", models=[{"name": "k-anonymity", "k": 11}]),
 }
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(tables_and_policies())
+def test_what_is_offered_works_whatever_the_table(case: tuple[pl.DataFrame, Policy]) -> None:
+    table, asked = case
+    try:
+        shoal.anonymize(table, asked)
+    except Infeasible as error:
+        losses = [relaxation.loss for relaxation in error.relaxations]
+        assert losses == sorted(losses)
+        for relaxation in error.relaxations:
+            assert shoal.anonymize(table, relaxation.policy).audit.holds, relaxation.text
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -16,7 +16,7 @@ from shoal.decision import decide
 from shoal.errors import Infeasible
 from shoal.policy import Policy
 
-from .strategies import tables_and_policies
+from .strategies import tables_and_policies, unexplained
 
 COMMON = settings(
     max_examples=150,
@@ -28,7 +28,8 @@ COMMON = settings(
 
 def release_of(table: Any, policy: Policy) -> shoal.Release | None:
     try:
-        return shoal.anonymize(table, policy)
+        with unexplained():
+            return shoal.anonymize(table, policy)
     except Infeasible:
         return None
 

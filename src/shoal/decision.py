@@ -131,9 +131,9 @@ def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Dec
         raise Infeasible(f"{silent_records} records would be suppressed or show nothing, {allowed} may")
     decision = Decision(policy, encoded, recoding, publication)
     for (title, attained), model in zip(decision.attained.items(), policy.models, strict=True):
-        if model.by_class is not model and not model.meets(
-            attained
-        ):  # the search could not know what becomes of the starred
+        # a search by classes knows neither what becomes of the starred, nor who is in several classes
+        across = model.by_class is not model or not (model.classwise or policy.algorithm.looks_across)
+        if across and not model.meets(attained):
             raise Infeasible(f"{title} asks for {model.asked}, what can be published attains {attained}")
     return decision
 

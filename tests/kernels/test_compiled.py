@@ -72,3 +72,18 @@ def test_two_processes_do_not_take_each_others_machine_code(tmp_path: Path) -> N
     found = Shelf(str(tmp_path), "kernel", "stamp")
     assert found.load("ours") == "code for our types"
     assert found.load("theirs") in (None, "code for their types")
+
+
+def test_what_older_sources_left_is_removed(tmp_path: Path) -> None:
+    for stamp in ("old", "old", "new"):
+        Shelf(str(tmp_path), "kernel", stamp).save(("types", stamp), stamp)
+        Shelf(str(tmp_path), "kernel.other", "old").save("types", "another kernel's")
+    assert len(list(tmp_path.glob("kernel.*.nbc"))) == 2
+    assert Shelf(str(tmp_path), "kernel", "new").load(("types", "new")) == "new"
+    assert Shelf(str(tmp_path), "kernel.other", "old").load("types") == "another kernel's"
+
+
+def test_a_cache_without_room_stops_nobody(tmp_path: Path) -> None:
+    shelf = Shelf(str(tmp_path / "nowhere"), "kernel", "stamp")
+    shelf.save("types", "code")
+    assert shelf.load("types") is None

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import AuditFailed, PolicyError
+from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.exploring import lattice
 from shoal.frequencies import Background, Classes, Frequencies, Known
 from shoal.models import KAnonymity, Scenarios
@@ -227,6 +227,30 @@ def test_persons_are_counted_with_a_subject() -> None:
     raw = case.select(pl.col("age", "sex").cast(pl.String))
     assert shoal.audit(raw, asked, subjects=case["who"]).models[0].attained == 1, "both records of age 1 are of one"
     assert shoal.audit(raw, asked.replace(subject=None), subjects=None).models[0].attained == 2
+
+
+def test_a_share_that_rises_when_classes_are_joined_is_told_as_infeasible() -> None:
+    # person 2 is in both classes: each has 2 of 3 with flu at most, who knows only the sex sees 4 of 5 persons
+    table = pl.DataFrame(
+        {
+            "day": [1, 1, 1, 2, 2, 2],
+            "sex": ["f"] * 6,
+            "illness": ["flu", "flu", "cold", "flu", "flu", "cold"],
+            "person": [0, 1, 2, 3, 4, 2],
+        }
+    )
+    policy = shoal.Policy(
+        quasi_identifiers=["day", "sex"],
+        sensitive=["illness"],
+        subject="person",
+        models=[{"name": "scenarios", "any_of": 2, "k": 2, "on": "illness", "confidence": 0.7}],
+        algorithm="bottom-up",
+    )
+    with pytest.raises(Infeasible, match=r"scenarios asks for \(0\.7, 2\)"):
+        shoal.anonymize(table, policy)
+    assert shoal.anonymize(table.with_columns(pl.Series("person", range(6))), policy).attained == {
+        "scenarios": (pytest.approx(2 / 3, abs=1e-6), 3)
+    }
 
 
 def test_the_audit_counts_texts() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.strategies import WORDS, any_tables, publishable
+from tests.strategies import WORDS, any_tables, publishable, unexplained
 
 import shoal
 from shoal.policy import Policy
@@ -55,7 +55,7 @@ def test_a_draft_fits_any_table(table: pl.DataFrame) -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(any_tables(least=5).filter(publishable))
 def test_a_draft_anonymizes_or_is_infeasible(table: pl.DataFrame) -> None:
-    with contextlib.suppress(shoal.Infeasible):
+    with contextlib.suppress(shoal.Infeasible), unexplained():
         shoal.anonymize(table, fits(table))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from contextlib import suppress
 from functools import partial
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -45,6 +46,9 @@ class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
     def save(self, key: Any, data: Any) -> None:
         """Keep machine code, if there is room for it: without it the next run has to compile again, no more."""
         with suppress(OSError):
+            if not self._load_index():  # there is none, or one of older sources, whose files nobody asks for any more
+                for old in Path(self._cache_path).glob(f"{escape(Path(self._index_name).stem)}.*.nbc"):
+                    old.unlink(missing_ok=True)
             super().save(key, data)
 
     def _data_name(self, number: int) -> str:

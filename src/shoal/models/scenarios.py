@@ -39,7 +39,8 @@ class Scenarios(PrivacyModel):
     least k. Whoever knows these columns of a person finds all of them, and more where labels overlap. Knowing fewer
     of the columns never helps: the groups then are unions of these. A search that knows what classes show
     (full-domain) counts just that, over the classes that stay; others make every class comply by itself, which is
-    more than is asked.
+    more than is asked, but for shares among persons who are in several classes: these are counted when the search is
+    done, and where one is too large there is no release.
 
     What it does not protect from: an attacker who knows more columns than was thought. Say k-anonymity besides with a
     smaller k where that may be.
