@@ -23,6 +23,8 @@ from shoal.gateway.together import Together
 
 Ints = npt.NDArray[np.int32]
 Action = Literal["release", "anonymize"]
+_Row = tuple[Any, ...]
+"""What lies in the store of an entry: its number, what is said, the hash of the entry before, its own hash."""
 _START = "0" * 64
 _REMEMBERED = 10_000
 """Clients and families whose entries need not be read again."""
@@ -58,7 +60,8 @@ class Entry:
 class Earlier:
     """What a client already has of a family of tables."""
 
-    count: int = 0
+    newest: int = 0
+    """The number of the newest entry about it."""
     raw: dict[str, float] = field(default_factory=dict)
     """``table.column`` → its weight, for each column that was answered with the data as they are."""
     released: frozenset[str] = frozenset()
@@ -98,7 +101,7 @@ class Ledger:
         """The file of the ledger, or of its key where the ledger lies on a server."""
         self._key = _secret(hidden)
         self._appended = Together(self._append_all)
-        self._had: OrderedDict[tuple[str, str], tuple[int, Earlier]] = OrderedDict()
+        self._had: OrderedDict[tuple[str, str], Earlier] = OrderedDict()
         self._must_fit()
 
     def _must_fit(self) -> None:
@@ -121,58 +124,69 @@ class Ledger:
     def _hashed(self, data: bytes) -> str:
         return hashlib.blake2b(data, key=self._key, digest_size=32).hexdigest()
 
-    def earlier(self, client: str, family: str) -> Earlier:
-        """Return what a client already has of a family of tables; only entries that are new are read."""
-        last, before = self._had.get((client, family), (0, Earlier()))
+    def earlier(self, client: str, family: str, *, remembered: bool = False) -> Earlier:
+        """Return what a client already has of a family of tables; only entries that are new are read.
+
+        ``remembered``: none are, where anything is known of the client. Another gateway may have added some: then
+        :meth:`append` adds nothing to what was seen.
+        """
+        before = self._had.get((client, family))
+        if before is not None and remembered:
+            return before
+        before = before or Earlier()
         with self._store.reading() as db:
             rows = db.execute(
                 "SELECT number, tabled, version, said, groups FROM entries "
                 "WHERE client = ? AND family = ? AND number > ? ORDER BY number",
-                (client, family, last),
+                (client, family, before.newest),
             ).fetchall()
-        if rows:
-            before = _grown(before, [row[1:] for row in rows])
-            self._had[client, family] = rows[-1][0], before
-            if len(self._had) > _REMEMBERED:
-                self._had.popitem(last=False)
-        return before
+        return self._remember(client, family, _grown(before, rows) if rows else before)
+
+    def _remember(self, client: str, family: str, earlier: Earlier) -> Earlier:
+        self._had[client, family] = earlier
+        if len(self._had) > _REMEMBERED:
+            self._had.popitem(last=False)
+        return earlier
 
     def append(self, entry: Entry, seen: int) -> bool:
-        """Add an entry, if the client has as many of its family as were seen when it was decided; tell whether.
+        """Add an entry, if the newest of its client and family is the one that was seen when it was decided.
 
-        Two requests at once cannot both be decided as if they were alone: the second is told to decide again. It is on
-        the disk when this returns.
+        Returns whether it did: two requests at once cannot both be decided as if they were alone, and the second is
+        told to decide again. The entry is on the disk when this returns.
         """
         return self._appended.do((entry, seen))
 
     def _append_all(self, jobs: Sequence[tuple[Entry, int]]) -> list[bool | BaseException]:
         """Add entries in one transaction."""
+        added: list[tuple[Entry, int, _Row]] = []
+        found: list[bool | BaseException] = []
         with self._store.writing() as db:
-            return [self._refused_or_done(db, entry, seen) for entry, seen in jobs]
+            last = db.execute("SELECT number, hash FROM entries ORDER BY number DESC LIMIT 1").fetchone() or (0, _START)
+            for entry, seen in jobs:
+                row = self._append(db, entry, seen, *last)
+                if row is not None:
+                    last = row[0], row[-1]
+                    added.append((entry, seen, row))
+                found.append(_entered(db, entry) if row is None else True)
+        for entry, seen, (number, *values, _, _) in added:
+            before = self._had.get((entry.client, entry.family), Earlier())
+            if before.newest == seen:
+                told = dict(zip(_SAID, values, strict=True))
+                new = number, *(told[name] for name in ("tabled", "version", "said", "groups"))
+                self._remember(entry.client, entry.family, _grown(before, [new]))
+        return found
 
-    def _refused_or_done(self, db: Session, entry: Entry, seen: int) -> bool | BaseException:
-        try:
-            return self._append(db, entry, seen)
-        except Refused as refused:  # nothing of it was written; the others go on
-            return refused
-
-    def _append(self, db: Session, entry: Entry, seen: int) -> bool:
-        same = (entry.client, entry.request, entry.owner)
-        known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
-        for asked, digest in known.fetchall():
-            if (asked, digest) != (entry.asked, entry.digest):
-                hint = "give each request a number of its own"
-                raise Refused("something else was answered under this number", where="request", hint=hint)
-            return True
-        count = "SELECT count(*) FROM entries WHERE client = ? AND family = ?"
-        if db.execute(count, (entry.client, entry.family)).fetchone()[0] != seen:
-            return False
-        last = db.execute("SELECT number, hash FROM entries ORDER BY number DESC LIMIT 1").fetchone() or (0, _START)
-        values = _written(entry)
-        number, previous = last[0] + 1, last[1]
+    def _append(self, db: Session, entry: Entry, seen: int, last: int, previous: str) -> _Row | None:
+        """Add an entry after the last one, and return its row; ``None`` if something else was entered meanwhile."""
+        newest = "SELECT max(number) FROM entries WHERE client = ? AND family = ?"
+        if (db.execute(newest, (entry.client, entry.family)).fetchone()[0] or 0) != seen:
+            return None
+        values, number = _written(entry), last + 1
         row = (number, *values, previous, self._chained(number, values, previous))
-        db.execute(f"INSERT INTO entries VALUES ({', '.join('?' * len(row))})", row)
-        return True
+        add = (
+            f"INSERT INTO entries VALUES ({', '.join('?' * len(row))}) ON CONFLICT (client, request, owner) DO NOTHING"
+        )
+        return row if db.execute(add, row).rowcount else None
 
     def _chained(self, number: int, values: Sequence[Any], previous: str) -> str:
         plain = [value.hex() if isinstance(value, bytes) else value for value in values]
@@ -269,11 +283,23 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
     return bool(len(counts) and counts.min() < k)
 
 
-def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) -> Earlier:
-    """Return what a client has after some more entries."""
+def _entered(db: Session, entry: Entry) -> bool | Refused:
+    """Return whether an entry is there already; a refusal if something else is there under its number."""
+    same = (entry.client, entry.request, entry.owner)
+    known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
+    for asked, digest in known.fetchall():
+        if (asked, digest) != (entry.asked, entry.digest):
+            hint = "give each request a number of its own"
+            return Refused("something else was answered under this number", where="request", hint=hint)
+        return True
+    return False
+
+
+def _grown(before: Earlier, rows: Sequence[tuple[Any, ...]]) -> Earlier:
+    """Return what a client has after some more entries: number, table, version, what is said, groups."""
     raw, anonymized, groups = dict(before.raw), dict(before.anonymized), dict(before.groups)
     published, released = set(before.published), set(before.released)
-    for table, version, said, packed in rows:
+    for _, table, version, said, packed in rows:
         entry = json.loads(said)
         if entry["action"] == "release":
             raw |= entry["weights"]
@@ -286,8 +312,7 @@ def _grown(before: Earlier, rows: Sequence[tuple[str, str, str, bytes | None]]) 
             new = np.frombuffer(zlib.decompress(packed), np.int32)
             known = groups.get((table, version))
             groups[table, version] = new if known is None else overlaid([known, new])
-    count = before.count + len(rows)
-    return Earlier(count, raw, frozenset(released), anonymized, frozenset(published), groups)
+    return Earlier(rows[-1][0], raw, frozenset(released), anonymized, frozenset(published), groups)
 
 
 def _written(entry: Entry) -> tuple[Any, ...]:

@@ -236,8 +236,8 @@ class Gateway:
 
     def _ask_one(self, holder: Holding, asked: Request, client: str, number: str) -> tuple[Outcome, str]:
         """Let one owner decide, and enter its answer before it leaves; return it with its hash."""
-        for _ in range(_TRIES):
-            earlier = self.ledger.earlier(client, holder.family)
+        for turn in range(_TRIES):
+            earlier = self.ledger.earlier(client, holder.family, remembered=turn == 0)
             outcome = decide(holder, asked, earlier)
             entry = Entry(
                 request=number,
@@ -253,7 +253,7 @@ class Gateway:
                 groups=outcome.groups,
                 decision=outcome.decided.to_dict(),
             )
-            if self.ledger.append(entry, earlier.count):
+            if self.ledger.append(entry, earlier.newest):
                 return outcome, entry.digest
         raise Refused("too many requests of this client at once", where=holder.name)
 

@@ -20,12 +20,16 @@ CREATE TABLE IF NOT EXISTS entries (
   number {number} PRIMARY KEY, {said}, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
   UNIQUE (client, request, owner)
 );
-CREATE INDEX IF NOT EXISTS whose ON entries (client, family);
+CREATE INDEX IF NOT EXISTS newest ON entries (client, family, number);
 """
 
 
 class Cursor(Protocol):
     """What came of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it wrote."""
 
     def fetchone(self) -> Any:
         """Return the next row."""
