@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _POLITE = 10
 """Seconds that open requests have to end when the service is told to."""
+_GARBAGE = (50_000, 20, 50)
+"""When cycles of objects are looked for: an answer makes thousands of objects, and hardly a cycle."""
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -37,6 +40,7 @@ def serve(
     tls_cert, tls_key
         A certificate and its key, both in PEM; without them it speaks plain HTTP.
     """
+    gc.set_threshold(*_GARBAGE)
     log = Log()
     server = _server(config, log, tls_cert, tls_key)
     with _bound(host, port) as listening:

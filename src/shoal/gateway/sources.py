@@ -111,6 +111,7 @@ class DuckDB(DataSource):
             raise MissingExtra.of("duckdb", "gateway", "reading a DuckDB database") from None
         self._duckdb = duckdb
         self.path = Path(database) if isinstance(database, (str, Path)) else None
+        self._files = [] if self.path is None else [self.path, self.path.with_name(self.path.name + ".wal")]
         self._connection: Any = None if self.path else database
 
     def columns(self, table: str) -> tuple[str, ...]:
@@ -120,8 +121,8 @@ class DuckDB(DataSource):
 
     def version(self, table: str) -> str:
         """Return when the file changed last; in memory, a hash of what the table holds."""
-        if self.path is not None:
-            return _stamp([self.path, self.path.with_name(self.path.name + ".wal")])
+        if self._files:
+            return _stamp(self._files)
         names = ", ".join(map(quoted, self.columns(table)))
         statement = f"SELECT count(*), sum(hash({names})::HUGEINT), bit_xor(hash({names})) FROM {quoted(table)}"
         return _hashed(self._with(lambda db: db.execute(statement).fetchone(), table))
