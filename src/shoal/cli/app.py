@@ -128,8 +128,13 @@ def anonymize(
         ),
     ] = None,
     statistics: Annotated[
-        bool, typer.Option(help="Compare the distributions of original and published columns in the report.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Compare the distributions of original and published columns in the report; by default, but for "
+            "--memory and --engine spark.",
+            show_default=False,
+        ),
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
@@ -157,13 +162,13 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
-    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
+    if on_spark(engine, master, subjects, bound, statistics or None, key, delimiter, quote, encoding, sheet, memory):
         show.elsewhere(data, policy, out, format, master, as_json=json, quiet=quiet)
         return
     given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:
-        refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
+        refuse_with_memory(subjects=subjects, statistics=statistics, key=key, sheet=sheet)
     with show.progress(quiet or json) as progress:
         if memory is not None:
             from shoal.streaming import anonymize_file
@@ -174,7 +179,7 @@ def anonymize(
             release, files = written.release, written.files
         else:
             release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)
-            files = release.write(out, format=format, statistics=statistics)
+            files = release.write(out, format=format, statistics=statistics is not False)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:

@@ -25,6 +25,8 @@ def kernel(asked: Any) -> Any:
 
 def _compiled(function: Any, signature: Any = None) -> Any:
     dispatcher = nb.njit(nogil=True)(function)
+    if nb.config.DISABLE_JIT:  # to look for errors: it is the function itself
+        return dispatcher
     dispatcher.enable_caching()
     cache = dispatcher._cache
     if not isinstance(cache, NullCache):
