@@ -138,8 +138,7 @@ class Release:
         # as the file was written, nothing detected: the audit counts the cells that are in it
         how = {"delimiter": ",", "quote": '"', "encoding": "utf-8"} if kind == "csv" else {}
         written = {name: read_file(path, types=False, **how) for name, path in paths.items()}
-        told = statistics and self.times is None  # they need the original record by record
-        checked = self.audit_again(*written.values(), statistics=told).claiming(self.audit.claimed_bound)
+        checked = self.audit_again(*written.values(), statistics=statistics).claiming(self.audit.claimed_bound)
         faults = checked.failures()
         for name, table in tables.items():
             faults += bytes_faults(paths[name].read_bytes(), kind, table, self.source.frame)

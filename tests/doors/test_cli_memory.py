@@ -87,8 +87,6 @@ def test_an_audit_looks_at_the_order_and_the_bytes(case: Path) -> None:
         (["--memory", "1GB", "--format", "excel"], 1, "cannot be written in parts"),
         (["--memory", "1GB", "--subjects", "x.csv"], 2, "needs the records one by one"),
         (["--memory", "1GB", "--sheet", "x"], 2, "needs the records one by one"),
-        (["--memory", "1GB", "--statistics"], 2, "needs the records one by one"),
-        (["--engine", "spark", "--statistics"], 2, "do not go with it"),
     ],
     ids=str,
 )

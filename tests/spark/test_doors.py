@@ -97,13 +97,17 @@ def test_written_files_are_audited_before_they_get_their_name(
     assert not (tmp_path / "out").exists()
     monkeypatch.undo()
     release.write(tmp_path / "out", format="jsonl")
-    release.write(tmp_path / "out")
+    written = release.write(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "audit.json",
         "manifest.json",
         "release.parquet",
         "report.html",
     ]
+    told = json.loads(written["audit"].read_text())["statistics"]
+    assert set(told["columns"]) == {*release.policy.quasi_identifiers, *release.policy.sensitive}
+    plain = release.write(tmp_path / "plain", statistics=False)
+    assert "statistics" not in json.loads(plain["audit"].read_text())
 
 
 def test_blocks_persons_and_others_are_written_too(spark: Any, tmp_path: Path) -> None:
@@ -118,6 +122,7 @@ def test_blocks_persons_and_others_are_written_too(spark: Any, tmp_path: Path) -
         identifiers=["who"], quasi_identifiers=["age"], others="keep", models=K, algorithm={"name": "mondrian"}
     )
     in_blocks = shoal.anonymize(there(spark, frame), policy, fits=5, block=12).write(tmp_path / "blocks", format="csv")
+    assert "statistics" not in json.loads(in_blocks["audit"].read_text())
     assert json.loads(in_blocks["manifest"].read_text())["recoding"]["blocks"] > 1
     persons = policy.replace(identifiers=[], subject="who", others="keep")
     written = shoal.anonymize(there(spark, frame), persons).write(tmp_path / "persons")

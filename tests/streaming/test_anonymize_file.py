@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,7 +80,8 @@ def both(
     path = tmp_path / f"data.{given}"
     table.write_csv(path) if given == "csv" else table.write_parquet(path, row_group_size=100)
     shoal.anonymize(path, asked, **options).write(tmp_path / "whole", format=format, statistics=False)
-    shoal.anonymize_file(path, asked, tmp_path / "parts", memory="1GB", format=format, **options)
+    how: dict[str, Any] = {"memory": "1GB", "format": format, "statistics": False}
+    shoal.anonymize_file(path, asked, tmp_path / "parts", **how, **options)
     return tmp_path / "whole", tmp_path / "parts"
 
 
@@ -93,6 +95,24 @@ def test_as_csv_it_is_the_same_bytes(algorithm: str, given: str, tmp_path: Path)
     assert (parts / "release.csv").read_bytes() == (whole / "release.csv").read_bytes()
     first, second = (json.loads((folder / "audit.json").read_text()) for folder in (whole, parts))
     assert first == second
+
+
+def test_statistics_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    people().write_csv(path)
+    shoal.anonymize(path, policy("mondrian")).write(tmp_path / "whole")
+    written = shoal.anonymize_file(path, policy("mondrian"), tmp_path / "parts", memory="1GB")
+    whole, parts = (
+        json.loads((tmp_path / name / "audit.json").read_text())["statistics"] for name in ("whole", "parts")
+    )
+    assert parts["records"] == whole["records"]
+    assert parts["columns"].keys() == whole["columns"].keys()
+    for name, told in whole["columns"].items():
+        assert parts["columns"][name]["histogram"] == told["histogram"]
+        assert parts["columns"][name].get("mean") == pytest.approx(told.get("mean"))
+    again = shoal.audit_file(written.files["release"], policy("mondrian"), original=path, statistics=True)
+    assert json.loads(json.dumps(again.statistics)) == parts
+    assert shoal.audit_file(written.files["release"], policy("mondrian"), original=path).statistics is None
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])

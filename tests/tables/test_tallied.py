@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from tests.strategies import tables_and_policies, unexplained
 
 import shoal
+from shoal.auditing import Fidelity
 from shoal.errors import Misfit, TableError
 from shoal.policy import Policy
 from shoal.tables.fingerprint import fingerprint
-from shoal.tables.tallied import Tallied, untallied
+from shoal.tables.tallied import Tallied, sampled, untallied
 
 ALGORITHMS = ["mondrian", "shoal", "optimal", "datafly", "k-member", "top-down-specialization"]
 
@@ -116,6 +118,54 @@ def test_what_a_tally_cannot_do_is_refused() -> None:
         shoal.anonymize(tally(table), policy.replace(output="statistics"))
     with pytest.raises(Misfit, match="one by one"):
         shoal.audit(tally(table), policy, attacks=True)
+
+
+def test_statistics_are_those_of_the_records() -> None:
+    table = shoal.datasets.adult()[:2_000]
+    policy = shoal.datasets.policy("adult").replace(algorithm="mondrian")
+    release = shoal.anonymize(table, policy)
+    whole = shoal.audit(release.table, policy, original=table, statistics=True).statistics
+    small = shoal.audit(tally(release.table), policy, original=tally(table), statistics=True).statistics
+    assert whole is not None and small is not None
+    assert small["records"] == whole["records"] == {"original": 2_000, "published": 2_000, "compared": 2_000}
+    for name, told in whole["columns"].items():
+        assert small["columns"][name]["histogram"] == told["histogram"]
+        assert small["columns"][name].get("distance") == pytest.approx(told.get("distance"))
+    assert np.allclose(small["correlations"]["before"], whole["correlations"]["before"])
+
+
+def test_statistics_of_many_records_are_those_of_a_sample(tmp_path: Path) -> None:
+    table = shoal.datasets.adult()[:2_000]
+    policy = shoal.datasets.policy("adult").replace(algorithm="mondrian")
+    release = shoal.anonymize(table, policy)
+    many = Tallied(table, pl.Series([1_000] * table.height))
+    published = Tallied(release.table, pl.Series([1_000] * table.height))
+    asked = Fidelity(sample=20_000)
+    audit = shoal.audit(published, policy, original=many, statistics=asked)
+    whole = shoal.audit(release.table, policy, original=table, statistics=True).statistics
+    found = audit.statistics
+    assert found is not None and whole is not None
+    assert found["records"] == {
+        "original": 2_000_000, "published": 2_000_000, "sampled": 20_000, "compared": 20_000
+    }  # fmt: skip
+    for name, told in whole["columns"].items():
+        for when, mean in told.get("mean", {}).items():
+            assert found["columns"][name]["mean"][when] == pytest.approx(mean, rel=0.01)
+        assert found["columns"][name].get("total_variation", 0) == pytest.approx(
+            told.get("total_variation", 0), abs=0.02
+        )
+    assert shoal.audit(published, policy, original=many, statistics=asked).statistics == found
+    shoal.report(audit, tmp_path / "report.html")
+    assert "Made on 20,000 of 2,000,000 records" in (tmp_path / "report.html").read_text()
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 300), st.integers(0, 5))
+def test_a_sample_has_every_record_in_its_share(times: list[int], most: int, seed: int) -> None:
+    frame = pl.DataFrame({"row": range(len(times))})
+    found = sampled(frame, pl.Series(times), most, seed)["row"]
+    assert len(found) == min(sum(times), most)
+    for row, often in enumerate(times):
+        assert abs((found == row).sum() - often * min(most / sum(times), 1)) < 1 + 1e-9
 
 
 def test_a_broken_tally_is_caught() -> None:

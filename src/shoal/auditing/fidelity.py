@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from shoal.auditing.census import texts_of
+from shoal.auditing.census import Often, texts_of
 from shoal.auditing.reread import Reread, columns_of
 from shoal.catalog import Frozen
 from shoal.domains import STAR
 from shoal.errors import Misfit, nearest
 from shoal.policy import Policy
+from shoal.tables.tallied import records_of, sampled
 from shoal.utility.statistics.clusters import clustered
 from shoal.utility.statistics.columns import Column, features
 from shoal.utility.statistics.correlations import Associations, associations, measure, rank_correlations
@@ -47,11 +48,21 @@ class Fidelity(Frozen):
     """How many random counts are asked."""
     clusters: Annotated[int, Field(ge=2, strict=True)] = 20
     """How many clusters the pooled records are put in; one for ten records at most."""
+    sample: Annotated[int, Field(ge=1_000, strict=True)] = 200_000
+    """How many records are drawn at random of a table that is known by its distinct records and has more."""
 
-    def compare(self, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> dict[str, Any]:
+    def compare(
+        self, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, often: Often | None = None
+    ) -> dict[str, Any]:
         """Return the statistics as plain data; the published table must have all quasi-identifiers."""
+        often = often or Often()
+        records = {"original": records_of(raw, often.original), "published": records_of(frame, often.published)}
+        raw = sampled(raw, often.original, self.sample, policy.seed)
+        frame = sampled(frame, often.published, self.sample, policy.seed)
+        if (raw.height, frame.height) != tuple(records.values()):
+            records["sampled"] = max(raw.height, frame.height)
         kept = frame.filter(~_starred(frame, policy))
-        records = {"original": raw.height, "published": frame.height, "compared": kept.height}
+        records["compared"] = kept.height
         result: dict[str, Any] = {"for": "the owner", "standing": self.standing, "records": records}
         if not kept.height or not raw.height:
             return {**result, "note": "no record shows anything: there is nothing to compare"}

@@ -291,8 +291,10 @@ def audit(
     published, given = _as_published(table), None if original is None else _original(original, policy)
     frame, raw = published.frame, None if given is None else given.frame
     often = Often(published.times, None if given is None else given.times)
-    if often.is_tallied and (asked is not None or attacks or external is not None or earlier):
-        raise Misfit("statistics and attacks need the records one by one", got="a tallied table", hint="expand it")
+    if often.is_tallied and (attacks or external is not None or earlier):
+        raise Misfit("attacks need the records one by one", got="a tallied table", hint="expand it")
+    if asked is not None and given is not None and given.apart:
+        raise Misfit("statistics need whole records", got="columns that were counted apart")
     second, whole = Beside.of(beside, table, policy), frame
     if isinstance(policy.output, Anatomy):
         from shoal.auditing.anatomy import audit_anatomy
@@ -339,7 +341,7 @@ def audit(
         _risk_before(before, known.least),
         tuple(faults),
         columns,
-        None if raw is None or asked is None else asked.compare(frame, raw, policy),
+        None if raw is None or asked is None else asked.compare(frame, raw, policy, often),
         measured(counted, policy),
         (*checks, *later),
         missing_values(counted.classes, frame, raw, policy, often.published, often.original),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -128,13 +128,8 @@ def anonymize(
         ),
     ] = None,
     statistics: Annotated[
-        bool | None,
-        typer.Option(
-            help="Compare the distributions of original and published columns in the report; by default, but for "
-            "--memory and --engine spark.",
-            show_default=False,
-        ),
-    ] = None,
+        bool, typer.Option(help="Compare the distributions of original and published columns in the report.")
+    ] = True,
     key: Annotated[
         Path | None,
         typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
@@ -162,24 +157,23 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
-    if on_spark(engine, master, subjects, bound, statistics or None, key, delimiter, quote, encoding, sheet, memory):
-        show.elsewhere(data, policy, out, format, master, as_json=json, quiet=quiet)
+    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
+        show.elsewhere(data, policy, out, format, master, statistics=statistics, as_json=json, quiet=quiet)
         return
     given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:
-        refuse_with_memory(subjects=subjects, statistics=statistics, key=key, sheet=sheet)
+        refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
     with show.progress(quiet or json) as progress:
         if memory is not None:
             from shoal.streaming import anonymize_file
 
-            written = anonymize_file(
-                data, asked, out, memory=memory, format=format, progress=progress, bound=effort, **given
-            )
+            how: dict[str, Any] = {"memory": memory, "format": format, "bound": effort, "statistics": statistics}
+            written = anonymize_file(data, asked, out, progress=progress, **how, **given)
             release, files = written.release, written.files
         else:
             release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)
-            files = release.write(out, format=format, statistics=statistics is not False)
+            files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:

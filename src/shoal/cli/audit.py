@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -115,7 +115,6 @@ def audit(
         if memory is not None:
             refuse_with_memory(
                 subjects=subjects,
-                statistics=statistics,
                 attacks=attacks,
                 attack=attack,
                 external_table=external_table,
@@ -124,7 +123,8 @@ def audit(
             )
             from shoal.streaming import audit_file
 
-            checked = audit_file(release, promised, original=original, memory=memory, progress=progress, **options)
+            how: dict[str, Any] = {"original": original, "memory": memory, "statistics": compared}
+            checked = audit_file(release, promised, progress=progress, **how, **options)
         else:
             given = None if original is None else open_table(original, **options)
             owned = {} if subjects is None else open_table(subjects).frame.to_dict()

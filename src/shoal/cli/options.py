@@ -49,8 +49,8 @@ def on_spark(engine: str, master: str | None, *here: object) -> bool:
     if engine == "local" and master is not None:
         raise typer.BadParameter("is for --engine spark", param_hint="--master")
     if engine == "spark" and any(given is not None for given in here):
-        told = "--subjects, --bound, --statistics, --key, --delimiter, --quote, --encoding, --sheet, --memory"
-        raise typer.BadParameter(f"{told} do not go with it", param_hint="--engine spark")
+        told = "--subjects, --bound, --key, --delimiter, --quote, --encoding, --sheet and --memory do not go with it"
+        raise typer.BadParameter(told, param_hint="--engine spark")
     return engine == "spark"
 
 

@@ -32,13 +32,22 @@ def released(files: dict[str, Path]) -> None:
 
 
 def elsewhere(
-    data: Path, policy: Path, out: Path, format: str | None, master: str | None, *, as_json: bool, quiet: bool
+    data: Path,
+    policy: Path,
+    out: Path,
+    format: str | None,
+    master: str | None,
+    *,
+    statistics: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Make a release with Spark, and print what a person or a script wants to know of it."""
     from shoal.spark.job import release_of
 
     with progress(quiet or as_json) as told:
-        release, files = release_of(data, policy, out, format=format, master=master, progress=told)
+        how: dict[str, Any] = {"format": format, "master": master, "statistics": statistics}
+        release, files = release_of(data, policy, out, progress=told, **how)
     if as_json:
         released(files)
     elif not quiet:

@@ -31,6 +31,8 @@ def asked(statistics: bool, standing: str | None, class_column: str | None, *, o
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield what a person wants to know of the statistics; all of them are in the JSON."""
     yield f"original against published (a range stands for its {_STANDS[found['standing']]}); for the owner only:"
+    if "sampled" in found["records"]:
+        yield f"  made on {found['records']['sampled']:,} of {found['records']['original']:,} records, drawn at random"
     if "note" in found:
         yield f"  {found['note']}"
         return

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.reporting import distributions
 from shoal.reporting.heatmap import heatmap
-from shoal.reporting.words import listed, number, share
+from shoal.reporting.words import count, listed, number, share
 
 _STANDING = {
     "midpoint": "its midpoint stands for it",
@@ -25,12 +25,19 @@ def kept(statistics: Told | None) -> dict[str, Any] | None:
     correlations = statistics.get("correlations")
     return {
         "note": statistics.get("note", ""),
-        "standing": f"Where a range is published, {_STANDING[statistics['standing']]}.",
+        "standing": f"Where a range is published, {_STANDING[statistics['standing']]}.{_sample(statistics)}",
         "columns": [_column(name, told) for name, told in statistics.get("columns", {}).items()],
         "heatmap": heatmap(correlations) if correlations else "",
         "correlations": _correlations(correlations),
         "facts": list(_facts(statistics)),
     }
+
+
+def _sample(statistics: Told) -> str:
+    """Say on how many records the statistics were made, if not on all."""
+    records = statistics["records"]
+    drawn = records.get("sampled")
+    return f" Made on {count(drawn)} of {count(records['original'])} records, drawn at random." if drawn else ""
 
 
 def _column(name: str, told: Told) -> dict[str, Any]:

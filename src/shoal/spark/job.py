@@ -25,6 +25,7 @@ def release_of(
     *,
     format: str | None = None,
     master: str | None = None,
+    statistics: bool = True,
     progress: Progress = silent,
     **limits: Any,
 ) -> tuple[Release, dict[str, Path]]:
@@ -37,7 +38,7 @@ def release_of(
         from shoal.spark.reading import read
 
         release = anonymize(read(spark, str(data)), asked, progress=progress, **limits)
-        return release, release.write(out, format=format)
+        return release, release.write(out, format=format, statistics=statistics)
 
 
 def main() -> int:

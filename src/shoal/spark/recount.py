@@ -17,7 +17,7 @@ from shoal.tables.tallied import TIMES, Tallied
 
 
 def recounted(
-    published: DataFrame, layout: Layout, policy: Policy, original: Tallied | None
+    published: DataFrame, layout: Layout, policy: Policy, original: Tallied | None, *, statistics: bool = False
 ) -> tuple[Audit, pl.DataFrame]:
     """Audit a published table under our own names; return also what was counted in it.
 
@@ -28,7 +28,7 @@ def recounted(
     people = None if subject is None or subject not in counts.columns else counts[subject]
     shown = counts if people is None or subject is None else counts.drop(subject)
     also = [name for name in layout.names if layout.key(name) in published.columns and name != policy.subject]
-    checked = audit(tallied(shown, layout, also), policy, original=original, subjects=people)
+    checked = audit(tallied(shown, layout, also), policy, original=original, subjects=people, statistics=statistics)
     return checked, counts
 
 

@@ -60,7 +60,8 @@ class SparkRelease(Release):
         """Write release, audit, report and manifest into a folder; all of them or nothing.
 
         The release is a folder of Parquet, CSV or JSON-lines files, as Spark writes it. It is read back, counted again
-        on Spark and audited before it gets its name. ``statistics`` of records are not compared: they lie in Spark.
+        on Spark and audited before it gets its name. ``statistics`` compares the distributions of the columns that were
+        counted, where records were counted whole.
         """
         folder, kind = _folder(out), format or "parquet"
         if kind not in FORMATS:
@@ -69,22 +70,22 @@ class SparkRelease(Release):
         name = f"release{ENDINGS[kind]}"
         sources = [folder / name] if self._lies_in(folder / name) else []
         with plainly():
-            return publish(folder, lambda workshop: self._write_there(workshop, name, kind), sources)
+            return publish(folder, lambda workshop: self._write_there(workshop, name, kind, statistics), sources)
 
     def _lies_in(self, target: Path) -> bool:
         """Whether the original lies where the release would be written."""
         assert self.layout is not None
         return any(path.is_relative_to(target.resolve()) for path in _input_files(self.layout.table))
 
-    def _write_there(self, workshop: Path, name: str, kind: str) -> list[str]:
+    def _write_there(self, workshop: Path, name: str, kind: str, statistics: bool) -> list[str]:
         target = workshop / name
         options = {"header": "true", "escape": '"', "emptyValue": "", "nullValue": ""} if kind == "csv" else {}
         spark_format = {"jsonl": "json"}.get(kind, kind)
         self.table.write.format(spark_format).options(**options).save(target.resolve().as_uri())
         _tidy(target, ENDINGS[kind])
-        return [name, *accompany(workshop, self._read_again(target), self.manifest)]
+        return [name, *accompany(workshop, self._read_again(target, statistics), self.manifest)]
 
-    def _read_again(self, target: Path) -> Audit:
+    def _read_again(self, target: Path, statistics: bool) -> Audit:
         """Count and audit the files on the disk; whatever differs from what was audited before is a failure."""
         assert self.layout is not None
         written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=self.table.schema)
@@ -92,7 +93,9 @@ class SparkRelease(Release):
         if sorted(written.columns) != sorted(names):
             raise AuditFailed("the file's columns are not the release's", got=", ".join(written.columns))
         layout = Layout.of(in_order(written, names), self.policy)
-        checked, found = recounted(layout.table, layout, self.policy, self.original)
+        whole = self.policy.subject is None and self.original is not None and not self.original.apart
+        told = statistics and whole
+        checked, found = recounted(layout.table, layout, self.policy, self.original, statistics=told)
         mine = _texts(found, layout, names)
         faults = other_than_decided(mine, _texts(self.found, self.layout, names))
         if self.policy.subject is None:  # the persons are in no file: where they count, the first audit stands

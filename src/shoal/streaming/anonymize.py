@@ -51,6 +51,7 @@ def anonymize_file(
     format: str | None = None,
     progress: Progress = silent,
     bound: LowerBound | None = None,
+    statistics: bool = True,
     **options: Any,
 ) -> Written:
     """Anonymize a table that may be larger than memory, from files to files.
@@ -64,7 +65,7 @@ def anonymize_file(
     path
         A Parquet or CSV file, a folder of them, or a pattern such as ``data/*.parquet``.
     policy
-        As for :func:`anonymize`. What follows from single records only (pseudonyms, statistics, persons) is refused.
+        As for :func:`anonymize`. What follows from single records only (pseudonyms, persons) is refused.
     out
         The folder for release, audit, report and manifest; all of them are written or nothing.
     memory
@@ -76,6 +77,9 @@ def anonymize_file(
         Called with what is being done, how much is done, and how much there is.
     bound
         How to find what no local recoding can go below.
+    statistics
+        Whether to compare the distributions of original and published columns, for audit and report: on up to 200,000
+        records, as the memory allows, drawn at random.
     options
         How to read a CSV: ``delimiter``, ``quote``, ``encoding``.
 
@@ -106,7 +110,7 @@ def anonymize_file(
         name = f"release{ENDINGS[kind]}"
         assert isinstance(release.table, Tallied)
         write(release.table, workshop / name, kind, budget.rows(release.frame.width), watched)
-        audits.append(read_back(workshop / name, release, given.head, budget, watched))
+        audits.append(read_back(workshop / name, release, given.head, budget, watched, statistics=statistics))
         return [name, *accompany(workshop, audits[0], release.manifest)]
 
     files = publish(Path(out), make, scan.paths)

@@ -8,13 +8,14 @@ from typing import Any
 
 from shoal.algorithms.base import Progress, silent
 from shoal.auditing import Audit, audit
+from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.roles import promised
 from shoal.policy import Policy
 from shoal.streaming.budget import Budget
 from shoal.streaming.count import count
 from shoal.streaming.refused import require_tallied
 from shoal.streaming.scan import open_scan
-from shoal.streaming.verify import HEAD, audited
+from shoal.streaming.verify import HEAD, audited, fitting
 from shoal.tables.source import open_table
 from shoal.tables.treatments import treated
 
@@ -25,6 +26,7 @@ def audit_file(
     *,
     original: str | Path | None = None,
     memory: str | int | None = None,
+    statistics: Fidelity | bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> Audit:
@@ -40,6 +42,9 @@ def audit_file(
         The original table, in files too.
     memory
         How much memory the data may take, as for :func:`shoal.anonymize_file`.
+    statistics
+        Whether to compare the distributions of both tables, and how, as for :func:`shoal.audit`; on as many records as
+        the memory allows.
     progress
         Called with what is being done, how much is done, and how much there is.
     options
@@ -60,8 +65,9 @@ def audit_file(
     scan = open_scan(path)
     published = count(scan, budget, types=False, head=HEAD, progress=watched)
     if original is None:
-        return audit(published.table, policy)
+        return audit(published.table, policy, statistics=statistics)
     given = open_scan(original, **options)
     whole = count(given, budget, names=scan.columns, head=HEAD, progress=watched, what="counting the original")
     watched("auditing", 0, 0)
-    return audited(scan.paths, published, policy, treated(open_table(whole.table), policy), whole.head)
+    source, asked = treated(open_table(whole.table), policy), fitting(statistics, budget, published)
+    return audited(scan.paths, published, policy, source, whole.head, asked)

@@ -54,7 +54,14 @@ class Budget:
 
     def rows(self, columns: int) -> int:
         """Return how many records may be read or written at a time."""
-        return min(max(self.bytes // 8 // (_CELL * max(columns, 1)), _FEWEST), _MOST)
+        return min(max(self._part(columns), _FEWEST), _MOST)
+
+    def sample(self, columns: int) -> int:
+        """Return of how many records statistics may be made, when no part is read or written any more."""
+        return max(self._part(columns), _FEWEST)
+
+    def _part(self, columns: int) -> int:
+        return self.bytes // 8 // (_CELL * max(columns, 1))
 
     def distinct(self, columns: int, texts: int = 0) -> int:
         """Return how many distinct records fit, whose different texts are so many bytes."""

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.algorithms.base import Progress
 from shoal.auditing import Audit, audit
 from shoal.auditing.checks import bytes_check, order_check
+from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import blocks_faults
 from shoal.auditing.order import order_faults, windows
 from shoal.auditing.reading import Reader
@@ -32,7 +33,9 @@ _BLOCK = 2**24
 _AS_WRITTEN = {"csv": {"delimiter": ",", "quote": '"', "encoding": "utf-8"}, "parquet": {}}
 
 
-def read_back(path: Path, release: Release, head: pl.DataFrame, budget: Budget, progress: Progress) -> Audit:
+def read_back(
+    path: Path, release: Release, head: pl.DataFrame, budget: Budget, progress: Progress, *, statistics: bool
+) -> Audit:
     """Audit the bytes on the disk; whatever differs from what was released is a failure.
 
     ``head`` are the first records of the original, in its order.
@@ -41,7 +44,8 @@ def read_back(path: Path, release: Release, head: pl.DataFrame, budget: Budget, 
     scan = open_scan(path, **_AS_WRITTEN[format_of(path)])
     written = count(scan, budget, types=False, head=HEAD, progress=progress, what="reading back")
     progress("auditing", 0, 0)
-    checked = audited((path,), written, release.policy, release.source, head).claiming(release.audit.claimed_bound)
+    checked = audited((path,), written, release.policy, release.source, head, fitting(statistics, budget, written))
+    checked = checked.claiming(release.audit.claimed_bound)
     faults = [*checked.failures(), *_other_records(written, release)]
     faults += disagreements(checked, release.attained, release.audit)
     if faults:
@@ -49,9 +53,16 @@ def read_back(path: Path, release: Release, head: pl.DataFrame, budget: Budget, 
     return checked
 
 
-def audited(paths: tuple[Path, ...], published: Counted, policy: Policy, source: Source, head: pl.DataFrame) -> Audit:
+def audited(
+    paths: tuple[Path, ...],
+    published: Counted,
+    policy: Policy,
+    source: Source,
+    head: pl.DataFrame,
+    statistics: Fidelity | None,
+) -> Audit:
     """Audit a counted file against the counted original, with what counts do not tell: its order and its bytes."""
-    checked = audit(published.table, policy, original=source)
+    checked = audit(published.table, policy, original=source, statistics=statistics or False)
     if not checked.is_counted:
         return checked
     leaks = blocks_faults(_blocks(paths), format_of(paths[0]), published.table.frame, source.frame)
@@ -59,6 +70,13 @@ def audited(paths: tuple[Path, ...], published: Counted, policy: Policy, source:
     for one in more:
         checked = replace(checked.having(one), faults=(*checked.faults, *one.faults))
     return checked
+
+
+def fitting(statistics: Fidelity | bool, budget: Budget, published: Counted) -> Fidelity | None:
+    """Return which statistics to make: of no more records than the memory allows."""
+    asked = Fidelity() if statistics is True else statistics or None
+    most = budget.sample(published.table.frame.width)
+    return None if asked is None else asked.replace(sample=min(asked.sample, most))
 
 
 def _order_faults(published: Counted, policy: Policy, source: Source, head: pl.DataFrame) -> list[Fault]:

@@ -64,6 +64,32 @@ def expanded(frame: pl.DataFrame, times: Times) -> pl.DataFrame:
     return frame if times is None else frame[np.repeat(np.arange(frame.height), times.to_numpy())]
 
 
+def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataFrame:
+    """Return records one by one: all of them, or of a tallied table with more about as many as that, drawn at random.
+
+    Every so-many-th record is taken, from a random one on, so that what occurs often is there in its share; in the
+    order of what they hold, for whoever counted had none. A table that is not tallied is returned as it is.
+
+    Examples
+    --------
+    >>> frame, times = pl.DataFrame({"age": [21, 24, 30]}), pl.Series([600, 300, 100])
+    >>> sampled(frame, times, 10, seed=0)["age"].value_counts(sort=True)["count"].to_list()
+    [6, 3, 1]
+    """
+    if times is None:
+        return frame
+    keys = [str(place) for place in range(frame.width)]  # names of our own: polars reads "^…$" in a name as a pattern
+    named = pl.DataFrame([column.alias(key) for key, column in zip(keys, frame, strict=True)])
+    order = named.with_row_index("row").sort(keys, nulls_last=False)["row"]
+    frame, times = frame[order], times.gather(order)
+    if times.sum() <= most:
+        return expanded(frame, times)
+    ends = np.cumsum(times.to_numpy())
+    places = (np.arange(most) + np.random.default_rng(seed).random()) * (ends[-1] / most)
+    rows: Ints = np.searchsorted(ends, places.astype(np.int64), side="right")
+    return frame[rows]
+
+
 def records_of(frame: pl.DataFrame, times: Times) -> int:
     """Return how many records a table has."""
     return frame.height if times is None else int(times.sum())
