@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import MissingExtra, PolicyError, Unavailable
 from shoal.gateway.config import GatewayConfig
@@ -53,6 +53,15 @@ def serve(
             log.write("ended")
 
 
+def _protocol() -> Any:
+    """Return the protocol that hangs up on slow heads of requests; uvicorn's own where httptools is not to be had."""
+    try:
+        from shoal.gateway.patience import Patient
+    except ImportError:
+        return "auto"
+    return Patient
+
+
 def _bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a port that is taken is told before anything starts."""
     try:
@@ -81,6 +90,7 @@ def _server(config: GatewayConfig, log: Log, tls_cert: Path | None, tls_key: Pat
     return uvicorn.Server(
         uvicorn.Config(
             make(config, log=log),
+            http=_protocol(),
             log_config=None,
             access_log=False,
             server_header=False,
