@@ -86,7 +86,8 @@ def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataF
         return expanded(frame, times)
     ends = np.cumsum(times.to_numpy())
     places = (np.arange(most) + np.random.default_rng(seed).random()) * (ends[-1] / most)
-    rows: Ints = np.searchsorted(ends, places.astype(np.int64), side="right")
+    inside = np.minimum(places.astype(np.int64), ends[-1] - 1)  # a float may be rounded up
+    rows: Ints = np.searchsorted(ends, inside, side="right")
     return frame[rows]
 
 
