@@ -154,3 +154,23 @@ def test_a_column_of_missing_values_that_must_be_suppressed() -> None:
     )
     with pytest.raises(Infeasible, match="every record must be suppressed"):
         shoal.anonymize(table, asked)
+
+
+def test_a_column_that_a_scenario_names_cannot_be_left_out() -> None:
+    table = pl.DataFrame(
+        {
+            "who": [3, 2, 3, 2, 2, 0, 0, 0],
+            "age": [5, 2, 1, 5, 1, 2, 5, 0],
+            "zip": ["1", "1", "0", "0", "2", "2", "2", "2"],
+            "illness": ["1", "2", "2", "0", "1", "0", "1", "0"],
+        }
+    )
+    asked = policy(
+        quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [2, 4]}, "zip": "suppress"},
+        models=[{"name": "scenarios", "known": [["age"], ["zip"]], "k": 2, "on": "illness", "confidence": 0.7}],
+        algorithm="k-member",
+        subject="who",
+        max_suppressed=1.0,
+    )
+    with pytest.raises(Infeasible):
+        shoal.anonymize(table, asked)

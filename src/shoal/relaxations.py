@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.errors import Infeasible, ShoalError
+from shoal.errors import Infeasible, PolicyError, ShoalError
 from shoal.hierarchies.suppress import Suppress
 from shoal.policy import Policy, Relaxation
 
@@ -210,13 +210,19 @@ def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
         if role.missing == "suppress":
             roles = {**policy.sensitive, name: role.replace(missing="own-value")}
             yield f"treat missing values of {name} as a value of their own", policy.replace(sensitive=roles)
+    for name, changed in _without_one(policy):
+        yield f"do not publish {name}", changed
+
+
+def _without_one(policy: Policy) -> Iterator[tuple[str, Policy]]:
+    """Yield the policy without each quasi-identifier, but for those that a model cannot do without."""
     for name in policy.quasi_identifiers if len(policy.quasi_identifiers) > 1 else ():
-        yield f"do not publish {name}", _without(policy, name)
-
-
-def _without(policy: Policy, name: str) -> Policy:
-    rest = {other: column for other, column in policy.quasi_identifiers.items() if other != name}
-    return policy.replace(quasi_identifiers=rest, identifiers={**policy.identifiers, name: {}})
+        rest = {other: column for other, column in policy.quasi_identifiers.items() if other != name}
+        try:
+            changed = policy.replace(quasi_identifiers=rest, identifiers={**policy.identifiers, name: {}})
+        except PolicyError:  # a scenario names it, or as many columns as there are
+            continue
+        yield name, changed
 
 
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
@@ -227,6 +233,5 @@ def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 def _blocking(policy: Policy, trial: _Trial) -> list[str]:
     """Return the columns without which the policy could be met, or the sensitive ones that fail."""
-    names = list(policy.quasi_identifiers) if len(policy.quasi_identifiers) > 1 else []
-    alone = [name for name in names if trial(_without(policy, name)) is not None]
+    alone = [name for name, changed in _without_one(policy) if trial(changed) is not None]
     return alone or sorted({name for model in policy.models for name in model.sensitive_columns})

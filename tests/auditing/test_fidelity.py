@@ -258,3 +258,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     code, _, error = command("--original", "table.csv", "--statistics", "--standing", "middle")
     assert code == 2
     assert "one of midpoint, uniform, class" in error
+
+
+def test_a_few_numbers_are_not_told_by_their_mean_and_variance() -> None:
+    table = pl.DataFrame(
+        {"age": [20 + n % 4 for n in range(40)], "debt": pl.Series([123_456, 777_001, *[None] * 38], dtype=pl.Int64)}
+    )
+    policy = Policy(quasi_identifiers=["age"], sensitive=["debt"], models=[{"name": "k-anonymity", "k": 10}])
+    release = shoal.anonymize(table, policy)
+    told = shoal.audit(release.table, policy, original=table, statistics=True).statistics
+    assert told is not None
+    assert told["columns"]["debt"] == {"kind": "number", "note": "too few numbers to compare"}

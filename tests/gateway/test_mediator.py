@@ -111,6 +111,16 @@ def test_the_ledger_knows_who_got_what(tmp_path: Path) -> None:
     assert "flu" not in str(entries)
 
 
+def test_a_request_is_answered_again_by_a_gateway_that_remembers_less(tmp_path: Path) -> None:
+    one, other = (united(tmp_path, a=(Memory(people=people()), POLICY)) for _ in range(2))
+    one.ask("ann", "SELECT ill FROM people", request="1")
+    other.ask("ann", "SELECT age FROM people", request="2")
+    first = other.ask("ann", "SELECT zip FROM people", request="3")
+    again = one.ask("ann", "SELECT zip FROM people", request="3")  # alone it would be released as it is
+    assert [decided.action for answer in (first, again) for decided in answer.decisions] == ["anonymize"] * 2
+    assert again.table.equals(first.table) and one.ledger.verify() == 3
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import subprocess
+import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -51,6 +55,18 @@ def test_the_stamp_sees_every_change(tmp_path: Path, change: str) -> None:
         case _:
             (tmp_path / "three.py").write_text("")
     assert stamp_of(tmp_path) != before
+
+
+def test_the_stamp_of_a_package_in_a_zip_file_is_that_of_its_sources(tmp_path: Path) -> None:
+    """Executors of Spark may have it so; else an upgrade would go on with the machine code of before."""
+    with zipfile.ZipFile(tmp_path / "shoal.zip", "w") as file:
+        for path in Path(shoal.__file__).parent.rglob("*.py"):
+            file.write(path, Path("shoal") / path.relative_to(Path(shoal.__file__).parent))
+    told = [sys.executable, "-c", "from shoal.kernels import compiled; print(compiled.__file__, compiled._SOURCES)"]
+    where = {**os.environ, "PYTHONPATH": str(tmp_path / "shoal.zip"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(told, env=where, capture_output=True, text=True, check=True)
+    file_, stamp = done.stdout.split()
+    assert "shoal.zip" in file_ and stamp == stamp_of(Path(shoal.kernels.__path__[0]))
 
 
 def test_two_processes_do_not_take_each_others_machine_code(tmp_path: Path) -> None:

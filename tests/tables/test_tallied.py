@@ -146,7 +146,8 @@ def test_statistics_of_many_records_are_those_of_a_sample(tmp_path: Path) -> Non
     found = audit.statistics
     assert found is not None and whole is not None
     assert found["records"] == {
-        "original": 2_000_000, "published": 2_000_000, "sampled": 20_000, "compared": 20_000
+        "original": 2_000_000, "published": 2_000_000, "compared": 20_000,
+        "sampled": {"original": 20_000, "published": 20_000},
     }  # fmt: skip
     for name, told in whole["columns"].items():
         for when, mean in told.get("mean", {}).items():
@@ -156,7 +157,10 @@ def test_statistics_of_many_records_are_those_of_a_sample(tmp_path: Path) -> Non
         )
     assert shoal.audit(published, policy, original=many, statistics=asked).statistics == found
     shoal.report(audit, tmp_path / "report.html")
-    assert "Made on 20,000 of 2,000,000 records" in (tmp_path / "report.html").read_text()
+    assert (
+        "Made on 20,000 of 2,000,000 original and 20,000 of 2,000,000 published records"
+        in (tmp_path / "report.html").read_text()
+    )
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 300), st.integers(0, 5))
@@ -165,7 +169,35 @@ def test_a_sample_has_every_record_in_its_share(times: list[int], most: int, see
     found = sampled(frame, pl.Series(times), most, seed)["row"]
     assert len(found) == min(sum(times), most)
     for row, often in enumerate(times):
-        assert abs((found == row).sum() - often * min(most / sum(times), 1)) < 1 + 1e-9
+        assert abs((found == row).sum() - often * min(most / sum(times), 1)) < 2
+        assert (found == row).sum() <= often
+
+
+def test_a_sample_is_not_every_tenth_record() -> None:
+    years = np.tile(np.arange(2010, 2020), 1_000)
+    frame = pl.DataFrame({"person": np.repeat(np.arange(1_000), 10), "year": years})
+    found = sampled(frame, pl.Series([1] * frame.height), 1_000, 0)["year"].value_counts()["count"]
+    assert len(found) == 10 and found.min() > 50
+
+
+def test_a_published_value_that_the_sample_of_the_original_lacks_is_read() -> None:
+    random = np.random.default_rng(0)
+    columns = {"age": random.integers(0, 90, 20_000), "pay": random.lognormal(10, 1, 20_000).round().astype(int)}
+    table = pl.DataFrame(columns).with_columns((pl.col("pay") % 9_000).cast(pl.String).alias("job"))
+    sensitive, models = ["pay", "job"], [{"name": "k-anonymity", "k": 5}]
+    policy = Policy(quasi_identifiers=["age"], sensitive=sensitive, models=models, algorithm={"name": "mondrian"})
+    published = tally(shoal.anonymize(table, policy).table)
+    found = shoal.audit(published, policy, original=tally(table), statistics=Fidelity(sample=2_000)).statistics
+    assert found is not None and not any("unreadable" in told for told in found["columns"].values())
+    mean = float(table["pay"].mean())  # type: ignore[arg-type]
+    assert found["columns"]["pay"]["mean"] == pytest.approx({"before": mean, "after": mean}, rel=0.1)
+    assert found["clusters"]["utility"] < 0.01
+
+
+@pytest.mark.parametrize("times", [[2**62, 2**62], [2**53, 1], [2**64 - 1, 1]])
+def test_more_records_than_can_be_counted_are_refused(times: list[int]) -> None:
+    with pytest.raises(TableError, match="counted exactly"):
+        Tallied(pl.DataFrame({"age": [20, 30]}), pl.Series(times, dtype=pl.UInt64))
 
 
 def test_a_broken_tally_is_caught() -> None:

@@ -11,11 +11,12 @@ import polars as pl
 from pydantic import Field
 
 from shoal.auditing.census import Often, texts_of
-from shoal.auditing.reread import Reread, columns_of
+from shoal.auditing.reread import Reread, columns_of, shared
 from shoal.catalog import Frozen
 from shoal.domains import STAR
 from shoal.errors import Misfit, nearest
 from shoal.policy import Policy
+from shoal.tables.columns import plain
 from shoal.tables.tallied import records_of, sampled
 from shoal.utility.statistics.clusters import clustered
 from shoal.utility.statistics.columns import Column, features
@@ -57,16 +58,18 @@ class Fidelity(Frozen):
         """Return the statistics as plain data; the published table must have all quasi-identifiers."""
         often = often or Often()
         records = {"original": records_of(raw, often.original), "published": records_of(frame, often.published)}
+        whole = raw
+        if often.original is not None:  # plain before a sample is drawn: the type of a column depends on all of it
+            raw = pl.DataFrame([plain(raw[name]).alias(name) for name in shared(frame, raw, policy)])
         raw = sampled(raw, often.original, self.sample, policy.seed)
         frame = sampled(frame, often.published, self.sample, policy.seed)
-        if (raw.height, frame.height) != tuple(records.values()):
-            records["sampled"] = max(raw.height, frame.height)
+        drawn = {"original": raw.height, "published": frame.height}
         kept = frame.filter(~_starred(frame, policy))
-        records["compared"] = kept.height
-        result: dict[str, Any] = {"for": "the owner", "standing": self.standing, "records": records}
+        told = {**records, "compared": kept.height, **({"sampled": drawn} if drawn != records else {})}
+        result: dict[str, Any] = {"for": "the owner", "standing": self.standing, "records": told}
         if not kept.height or not raw.height:
             return {**result, "note": "no record shows anything: there is nothing to compare"}
-        found = columns_of(kept, raw, policy, self.standing)
+        found = columns_of(kept, raw, policy, self.standing, whole, often.original)
         columns = [reread.column for reread in found.values()]
         known = [found[name].column for name in policy.quasi_identifiers]
         result["columns"] = {name: _column(reread, max(policy.k, LEAST)) for name, reread in found.items()}
@@ -138,7 +141,7 @@ def _column(reread: Reread, least: int) -> dict[str, Any]:
     before, after = column.known
     kind = reread.domain.kind
     told = {"kind": "number", **({"unit": _UNITS[kind]} if kind in _UNITS else {}), **told}
-    if len(before) < 2 or len(after) < 2:
+    if len(before) < least or len(after) < 2:  # of a few numbers, mean and variance would tell each
         return {**told, "note": "too few numbers to compare"}
     apart, samples = distance(before[:, None], after[:, None]), (Sample.of(before), Sample.of(after))
     histogram = of_numbers(before, after, least=least)

@@ -13,6 +13,7 @@ from shoal.auditing.reading import Reader
 from shoal.domains import STAR, Domain
 from shoal.policy import Policy
 from shoal.tables.columns import codes_of, domain_of, plain
+from shoal.tables.tallied import Times
 from shoal.utility.statistics.columns import Column
 from shoal.utility.statistics.covers import Covers
 from shoal.utility.statistics.standing import Standing, placed
@@ -35,24 +36,48 @@ class Reread:
         return self.domain.texts[place] if place < len(self.domain) else None
 
 
-def columns_of(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, standing: Standing) -> dict[str, Reread]:
-    """Return each column that both tables have: quasi-identifiers read by their policy, all others as they are."""
-    names = [name for name in raw.columns if name in frame.columns and name not in policy.hidden]
-    return {name: _reread(frame, raw, name, policy, standing) for name in names}
+def columns_of(
+    frame: pl.DataFrame,
+    raw: pl.DataFrame,
+    policy: Policy,
+    standing: Standing,
+    whole: pl.DataFrame | None = None,
+    times: Times = None,
+) -> dict[str, Reread]:
+    """Return each column that both tables have: quasi-identifiers read by their policy, all others as they are.
+
+    ``whole`` is the original, and how often each of its records occurs, where ``raw`` is a sample of it: a published
+    value may be none of the sample's.
+    """
+    given = (raw, None) if whole is None else (whole, times)
+    return {name: _reread(frame, raw, name, policy, standing, *given) for name in shared(frame, raw, policy)}
 
 
-def _reread(frame: pl.DataFrame, raw: pl.DataFrame, name: str, policy: Policy, standing: Standing) -> Reread:
-    original, texts = plain(raw[name]), texts_of(frame[name])
+def shared(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:
+    """Return the names of the columns that both tables have and show."""
+    return [name for name in raw.columns if name in frame.columns and name not in policy.hidden]
+
+
+def _reread(
+    frame: pl.DataFrame,
+    raw: pl.DataFrame,
+    name: str,
+    policy: Policy,
+    standing: Standing,
+    whole: pl.DataFrame,
+    times: Times,
+) -> Reread:
+    original, known, texts = plain(raw[name]), plain(whole[name]), texts_of(frame[name])
     kinds = texts.unique(maintain_order=True)
     numbers = texts.replace_strict(kinds, np.arange(len(kinds)), return_dtype=pl.Int64).to_numpy()
     if name in policy.quasi_identifiers:
-        reader = Reader(raw, name, policy)
+        reader = Reader(whole, name, policy, times)
         domain, size = reader.domain, reader.size
         held = [reader.cover(text) if reader.penalty(text) is not None else () for text in kinds.to_list()]
         spans = _spans(reader, kinds.to_list())
     else:
-        domain = domain_of(original)
-        size = len(domain) + bool(original.null_count())
+        domain = domain_of(known)
+        size = len(domain) + bool(known.null_count())
         places = {text: range(place, place + 1) for place, text in enumerate(domain.texts)}
         blank = range(len(domain), size)
         held = [blank if text is None else places.get(text, range(0)) for text in kinds.to_list()]

@@ -32,7 +32,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield what a person wants to know of the statistics; all of them are in the JSON."""
     yield f"original against published (a range stands for its {_STANDS[found['standing']]}); for the owner only:"
     if "sampled" in found["records"]:
-        yield f"  made on {found['records']['sampled']:,} of {found['records']['original']:,} records, drawn at random"
+        drawn = (f"{found['records']['sampled'][which]:,} {which}" for which in ("original", "published"))
+        yield f"  made on {' and '.join(drawn)} records, drawn at random"
     if "note" in found:
         yield f"  {found['note']}"
         return

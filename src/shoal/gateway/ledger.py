@@ -9,6 +9,7 @@ import secrets
 import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -167,19 +168,19 @@ class Ledger:
                 if row is not None:
                     last = row[0], row[-1]
                     added.append((entry, seen, row))
-                found.append(_entered(db, entry) if row is None else True)
+                found.append(_entered(db, entry, seen) if row is None else True)
         for entry, seen, (number, *values, _, _) in added:
             before = self._had.get((entry.client, entry.family), Earlier())
             if before.newest == seen:
                 told = dict(zip(_SAID, values, strict=True))
                 new = number, *(told[name] for name in ("tabled", "version", "said", "groups"))
-                self._remember(entry.client, entry.family, _grown(before, [new]))
+                with suppress(ValueError):  # groups that do not fit: the entry is there, and told when it is read
+                    self._remember(entry.client, entry.family, _grown(before, [new]))
         return found
 
     def _append(self, db: Session, entry: Entry, seen: int, last: int, previous: str) -> _Row | None:
         """Add an entry after the last one, and return its row; ``None`` if something else was entered meanwhile."""
-        newest = "SELECT max(number) FROM entries WHERE client = ? AND family = ?"
-        if (db.execute(newest, (entry.client, entry.family)).fetchone()[0] or 0) != seen:
+        if _newest(db, entry) != seen:
             return None
         values, number = _written(entry), last + 1
         row = (number, *values, previous, self._chained(number, values, previous))
@@ -283,15 +284,26 @@ def apart(groups: Sequence[Ints], k: int) -> bool:
     return bool(len(counts) and counts.min() < k)
 
 
-def _entered(db: Session, entry: Entry) -> bool | Refused:
-    """Return whether an entry is there already; a refusal if something else is there under its number."""
+def _newest(db: Session, entry: Entry) -> int:
+    """Return the number of the newest entry of an entry's client and family."""
+    newest = "SELECT max(number) FROM entries WHERE client = ? AND family = ?"
+    return int(db.execute(newest, (entry.client, entry.family)).fetchone()[0] or 0)
+
+
+def _entered(db: Session, entry: Entry, seen: int) -> bool | Refused:
+    """Return whether an entry is there already; a refusal if something else is there under its number.
+
+    The same request, decided on less than its client has, may well have come out otherwise: it is to be decided again.
+    """
     same = (entry.client, entry.request, entry.owner)
     known = db.execute("SELECT asked, digest FROM entries WHERE client = ? AND request = ? AND owner = ?", same)
     for asked, digest in known.fetchall():
-        if (asked, digest) != (entry.asked, entry.digest):
-            hint = "give each request a number of its own"
-            return Refused("something else was answered under this number", where="request", hint=hint)
-        return True
+        if (asked, digest) == (entry.asked, entry.digest):
+            return True
+        if asked == entry.asked and _newest(db, entry) != seen:
+            return False
+        hint = "give each request a number of its own"
+        return Refused("something else was answered under this number", where="request", hint=hint)
     return False
 
 

@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from glob import escape
 from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -57,16 +59,17 @@ class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
         return str(super()._data_name(uuid.uuid4().int))
 
 
-def stamp_of(folder: Path) -> str:
+def stamp_of(folder: Traversable) -> str:
     """Return a stamp of all kernels.
 
     Numba looks at a kernel's own file only, but machine code also contains the kernels that it calls, from other
-    files: after an upgrade that changed only these, the old ones would go on.
+    files: after an upgrade that changed only these, the old ones would go on. The package may be in a zip file.
     """
     digest = sha256()
-    for file in sorted(folder.glob("*.py")):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".py"):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
-_SOURCES = stamp_of(Path(__file__).parent)
+_SOURCES = stamp_of(files(__package__))

@@ -48,11 +48,15 @@ def compared(above: Numbers, below: Numbers, limit: Fraction) -> Ints:
 def greatest(above: Numbers, below: Numbers) -> Fraction:
     """Return the greatest of some fractions ``above / below``, exactly; 0 where there are none.
 
+    None of none is no fraction.
+
     Examples
     --------
-    >>> greatest(np.array([1, 2]), np.array([3, 5]))
+    >>> greatest(np.array([1, 2, 0]), np.array([3, 5, 0]))
     Fraction(2, 5)
     """
+    some = (above != 0) | (below != 0)
+    above, below = above[some], below[some]
     ratios = above.astype(np.float64) / below.astype(np.float64)
     near = np.flatnonzero(ratios >= ratios.max(initial=0.0) * (1.0 - CLEAR)).tolist()
     pairs = {(int(above[place]), int(below[place])) for place in near}

@@ -36,8 +36,10 @@ def kept(statistics: Told | None) -> dict[str, Any] | None:
 def _sample(statistics: Told) -> str:
     """Say on how many records the statistics were made, if not on all."""
     records = statistics["records"]
-    drawn = records.get("sampled")
-    return f" Made on {count(drawn)} of {count(records['original'])} records, drawn at random." if drawn else ""
+    if "sampled" not in records:
+        return ""
+    parts = [f"{count(records['sampled'][which])} of {count(records[which])}" for which in ("original", "published")]
+    return f" Made on {parts[0]} original and {parts[1]} published records, drawn at random."
 
 
 def _column(name: str, told: Told) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from shoal.policy import Policy
 Ints = npt.NDArray[np.int64]
 TIMES = "times"
 """What the column of counts is called wherever a tallied table is one frame."""
+_MOST = 2.0**53
+"""Counts are added up as floating-point numbers too, and those are whole up to here only."""
 Times = pl.Series | None
 """How often each record of a table occurs; ``None``: once."""
 
@@ -47,6 +49,8 @@ class Tallied:
             raise TableError("times must be a whole number for each record", got=f"{len(times)} of {times.dtype}")
         if bool((times < 1).any()):
             raise TableError("a record that is there occurs at least once", where="times", got=str(times.min()))
+        if (times.cast(pl.Float64).sum() or 0.0) >= _MOST:
+            raise TableError("more records than can be counted exactly", where="times", got="2**53 or more")
         object.__setattr__(self, "times", times.cast(pl.Int64).alias(TIMES))
 
     @property
@@ -67,8 +71,10 @@ def expanded(frame: pl.DataFrame, times: Times) -> pl.DataFrame:
 def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataFrame:
     """Return records one by one: all of them, or of a tallied table with more about as many as that, drawn at random.
 
-    Every so-many-th record is taken, from a random one on, so that what occurs often is there in its share; in the
-    order of what they hold, for whoever counted had none. A table that is not tallied is returned as it is.
+    They are put in the order of what they hold, for whoever counted had none, and cut into parts of the same length,
+    give or take one; of each part one record is drawn, so that what occurs often is there in its share. (Every
+    so-many-th one would be the same year of everybody, where each has a record of each year.) No record is drawn
+    twice. A table that is not tallied is returned as it is.
 
     Examples
     --------
@@ -85,9 +91,10 @@ def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataF
     if times.sum() <= most:
         return expanded(frame, times)
     ends = np.cumsum(times.to_numpy())
-    places = (np.arange(most) + np.random.default_rng(seed).random()) * (ends[-1] / most)
-    inside = np.minimum(places.astype(np.int64), ends[-1] - 1)  # a float may be rounded up
-    rows: Ints = np.searchsorted(ends, inside, side="right")
+    long, rest = divmod(int(ends[-1]), most)
+    cuts = np.arange(most + 1) * long + np.arange(most + 1) * rest // most
+    places = np.random.default_rng(seed).integers(cuts[:-1], cuts[1:])
+    rows: Ints = np.searchsorted(ends, places, side="right")
     return frame[rows]
 
 
