@@ -53,7 +53,7 @@ def statistics_of(table: pl.DataFrame, original: pl.DataFrame = TABLE, policy: P
     ],
 )
 def test_what_stands_for_a_range_is_as_asked_and_told(standing: Any, expected: list[float]) -> None:
-    column = columns_of(published(), TABLE, POLICY, standing)["age"].column
+    column = columns_of(published(), TABLE, POLICY, standing, TABLE)["age"].column
     assert column.numbers is not None
     assert column.numbers[0].tolist() == AGES
     assert column.numbers[1].tolist() == pytest.approx(expected, abs=1e-3)

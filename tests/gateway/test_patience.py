@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 import uvicorn
 
 from shoal.gateway import patience, serving
+from shoal.gateway.logs import Log
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
 
@@ -32,7 +35,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(patience, "SECONDS", 0.4)
-    server = uvicorn.Server(uvicorn.Config(echo, http=serving._protocol(), lifespan="off", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(echo, http=serving._protocol(Log()), lifespan="off", log_config=None))
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -99,3 +102,10 @@ def test_a_large_body_is_no_large_head(line: socket.socket) -> None:
     body = b"x" * (3 * patience.LARGEST) + b"\r\n\r\nok"
     line.sendall(HEAD.replace(b"Content-Length: 2", f"Content-Length: {len(body)}".encode()) + body)
     assert answered(line).startswith(b"HTTP/1.1 200")
+
+
+def test_where_it_cannot_be_had_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shoal.gateway.patience", None)
+    told = io.StringIO()
+    assert serving._protocol(Log(told)) == "auto"
+    assert "slow heads of requests are waited for" in told.getvalue()

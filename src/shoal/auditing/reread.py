@@ -41,16 +41,15 @@ def columns_of(
     raw: pl.DataFrame,
     policy: Policy,
     standing: Standing,
-    whole: pl.DataFrame | None = None,
+    whole: pl.DataFrame,
     times: Times = None,
 ) -> dict[str, Reread]:
     """Return each column that both tables have: quasi-identifiers read by their policy, all others as they are.
 
-    ``whole`` is the original, and how often each of its records occurs, where ``raw`` is a sample of it: a published
-    value may be none of the sample's.
+    ``whole`` is the original, with how often each of its records occurs; ``raw`` is it too, or a sample of it: a
+    published value may be none of the sample's.
     """
-    given = (raw, None) if whole is None else (whole, times)
-    return {name: _reread(frame, raw, name, policy, standing, *given) for name in shared(frame, raw, policy)}
+    return {name: _reread(frame, raw, name, policy, standing, whole, times) for name in shared(frame, raw, policy)}
 
 
 def shared(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -168,8 +168,17 @@ def anonymize(
         if memory is not None:
             from shoal.streaming import anonymize_file
 
-            how: dict[str, Any] = {"memory": memory, "format": format, "bound": effort, "statistics": statistics}
-            written = anonymize_file(data, asked, out, progress=progress, **how, **given)
+            written = anonymize_file(
+                data,
+                asked,
+                out,
+                memory=memory,
+                format=format,
+                progress=progress,
+                bound=effort,
+                statistics=statistics,
+                **given,
+            )
             release, files = written.release, written.files
         else:
             release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -123,8 +123,9 @@ def audit(
             )
             from shoal.streaming import audit_file
 
-            how: dict[str, Any] = {"original": original, "memory": memory, "statistics": compared}
-            checked = audit_file(release, promised, progress=progress, **how, **options)
+            checked = audit_file(
+                release, promised, original=original, memory=memory, statistics=compared, progress=progress, **options
+            )
         else:
             given = None if original is None else open_table(original, **options)
             owned = {} if subjects is None else open_table(subjects).frame.to_dict()

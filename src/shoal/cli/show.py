@@ -46,8 +46,9 @@ def elsewhere(
     from shoal.spark.job import release_of
 
     with progress(quiet or as_json) as told:
-        how: dict[str, Any] = {"format": format, "master": master, "statistics": statistics}
-        release, files = release_of(data, policy, out, progress=told, **how)
+        release, files = release_of(
+            data, policy, out, format=format, master=master, statistics=statistics, progress=told
+        )
     if as_json:
         released(files)
     elif not quiet:

@@ -53,11 +53,12 @@ def serve(
             log.write("ended")
 
 
-def _protocol() -> Any:
+def _protocol(log: Log) -> Any:
     """Return the protocol that hangs up on slow heads of requests; uvicorn's own where httptools is not to be had."""
     try:
         from shoal.gateway.patience import Patient
     except ImportError:
+        log.write("warning", said="slow heads of requests are waited for: install httptools, or let a proxy end them")
         return "auto"
     return Patient
 
@@ -90,7 +91,7 @@ def _server(config: GatewayConfig, log: Log, tls_cert: Path | None, tls_key: Pat
     return uvicorn.Server(
         uvicorn.Config(
             make(config, log=log),
-            http=_protocol(),
+            http=_protocol(log),
             log_config=None,
             access_log=False,
             server_header=False,
