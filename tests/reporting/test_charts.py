@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -61,6 +62,23 @@ def test_histogram_marks_what_is_asked() -> None:
 
 def test_histogram_has_no_alarm_where_all_classes_are_large_enough() -> None:
     assert charts._ALARM not in charts.histogram([5, 6, 7], asked=5)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [range(10_000, 19_001, 100), [3, 3, 4, 6], [2] * 200 + [5000], range(5, 2_000_000, 777)],
+    ids=["large", "small", "open", "huge"],
+)
+def test_labels_under_bars_keep_apart_and_inside(sizes: Sequence[int]) -> None:
+    shown = [
+        (float(found.attrib["x"]), charts._LETTER * len(found.text or ""))
+        for found in ElementTree.fromstring(charts.histogram(sizes, asked=5)).iter()
+        if found.tag.endswith("text") and found.attrib.get("y") == "220"
+    ]
+    assert len(shown) > 1
+    for (x, width), (other, wide) in pairwise(sorted(shown)):
+        assert x + width / 2 < other - wide / 2
+    assert all(x + width / 2 <= charts._WIDTH + 1 for x, width in shown)
 
 
 def test_histogram_says_what_is_counted() -> None:

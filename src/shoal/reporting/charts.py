@@ -18,6 +18,8 @@ _TRACK = "#eef1f5"
 AFTER, BEFORE, _ALARM = "#35658f", "#aab6c3", "#a83a32"
 _WIDEST = 64
 """Few bars stay bars."""
+_LETTER = 6.4
+"""The width of a letter under a bar, about."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,15 @@ def histogram(sizes: npt.ArrayLike, asked: int | None = None, unit: str = "recor
     parts = bins(sizes, asked)
     if not parts:
         return ""
-    left, right, top, bottom = 56, 12, 30, 46
-    height = 250
+    left, top, bottom = 56, 30, 46
+    height, longest = 250, _LETTER * max(len(part.label) for part in parts)
+    right = max(12.0, longest / 2)  # room for half of the last label
     floor, wide, tall = height - bottom, _WIDTH - left - right, height - top - bottom
     highest = max(part.classes for part in parts)
     step = min(wide / len(parts), _WIDEST)
     ceiling, ticks = _ticks(highest)
     drawn = [_grid(tick, floor - tall * tick / ceiling, left, _WIDTH - right) for tick in ticks]
-    every = math.ceil(len(parts) / 12)
+    every = max(math.ceil(len(parts) / 12), math.ceil((longest + _LETTER) / step))
     for place, part in enumerate(parts):
         x, tall_bar = left + place * step, tall * part.classes / ceiling
         is_low = asked is not None and part.high is not None and part.high < asked
