@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import auditing, release
+from shoal import auditing, pipeline, release
 from shoal.algorithms.mondrian import Mondrian
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed
@@ -214,3 +214,118 @@ def test_a_raw_value_in_an_excel_file_is_found(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("docProps/custom.xml", "<author>Ann-Marie</author>")
     assert bytes_faults(path.read_bytes(), "excel", made.frame, table) != []
+
+
+def rolled(frame: pl.DataFrame, name: str, by: int = 3) -> pl.DataFrame:
+    """Move the values of a column by some records: each value is there as often as before."""
+    values = frame[name].to_list()
+    return frame.with_columns(pl.Series(name, values[-by:] + values[:-by], dtype=frame[name].dtype))
+
+
+@pytest.mark.parametrize("name", ["occupation", "income"])
+def test_values_that_apply_moves_to_other_records(name: str, case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    table, policy = case
+    honest = pipeline.apply
+
+    def moving(*given: Any) -> Any:
+        applied = honest(*given)
+        return replace(applied, frame=rolled(applied.frame, name))
+
+    monkeypatch.setattr(pipeline, "apply", moving)
+    with pytest.raises(AuditFailed, match=f"{name}: published values that are not those of their records"):
+        shoal.anonymize(table.drop("fnlwgt"), policy.replace(others="keep"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather", "excel", "jsonl"])
+@pytest.mark.parametrize("name", ["occupation", "income"])
+def test_values_that_a_writer_moves(
+    name: str, kind: str, case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, policy = case
+    made = shoal.anonymize(table.drop("fnlwgt"), policy.replace(others="keep"))
+    honest = release.to_bytes
+    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(rolled(frame, name), kind))
+    with pytest.raises(AuditFailed, match="not those of their records"):
+        made.write(tmp_path / "out", format=kind)
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+def test_classes_that_a_writer_exchanges(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two whole classes change their texts: every count stays, and the file is another table."""
+    table, policy = case
+    made = shoal.anonymize(table, policy)
+    honest, first, last = release.to_bytes, made.frame.row(0), made.frame.row(-1)
+    names = list(policy.quasi_identifiers)
+
+    def exchanging(frame: pl.DataFrame, kind: str) -> bytes:
+        texts = [{first[frame.columns.index(n)]: last[frame.columns.index(n)]} for n in names]
+        return honest(frame.with_columns(pl.col(n).replace(t) for n, t in zip(names, texts, strict=True)), kind)
+
+    monkeypatch.setattr(release, "to_bytes", exchanging)
+    with pytest.raises(AuditFailed):
+        made.write(tmp_path / "out")
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "shoal", "optimal", "k-member"])
+def test_sensitive_values_exchanged_between_classes_are_found_from_outside(algorithm: str) -> None:
+    """Whoever has both tables can know, whatever the classes: no assignment of original records explains it."""
+    table = shoal.datasets.adult(part="test").head(160)
+    policy = shoal.Policy(
+        quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [10, 20]}, "education": "suppress", "sex": {}},
+        sensitive=["occupation"],
+        others="drop",
+        models=[{"name": "k-anonymity", "k": 4}],
+        algorithm=algorithm,
+    )
+    made = shoal.anonymize(table, policy).frame
+    assert shoal.audit(made, policy, original=table).holds
+    names = list(policy.quasi_identifiers)
+    random, found, lies = np.random.default_rng(5), 0, 0
+    for _ in range(30):
+        one, other = random.choice(made.height, 2, replace=False).tolist()
+        moved = made["occupation"].to_list()
+        if made.select(names).row(one) == made.select(names).row(other) or moved[one] == moved[other]:
+            continue
+        moved[one], moved[other] = moved[other], moved[one]
+        lie = made.with_columns(pl.Series("occupation", moved, dtype=pl.String))
+        checked = shoal.audit(lie, policy, original=table)
+        assert checked.holds == explained(lie, table, policy)
+        lies, found = lies + 1, found + (not checked.holds)
+    assert found > lies / 2
+
+
+def explained(published: pl.DataFrame, original: pl.DataFrame, policy: shoal.Policy) -> bool:
+    """Whether each published record can be a different original one: by augmenting paths, record by record."""
+    names = list(policy.quasi_identifiers)
+    fits = [
+        [
+            number
+            for number, held in enumerate(original.iter_rows(named=True))
+            if held["occupation"] == shown["occupation"] and all(covers(shown[n], held[n]) for n in names)
+        ]
+        for shown in published.iter_rows(named=True)
+    ]
+    taken: dict[int, int] = {}
+
+    def place(record: int, seen: set[int]) -> bool:
+        for number in fits[record]:
+            if number not in seen:
+                seen.add(number)
+                if number not in taken or place(taken[number], seen):
+                    taken[number] = record
+                    return True
+        return False
+
+    return all(place(record, set()) for record in range(len(fits)))
+
+
+def covers(text: str, value: object) -> bool:
+    if text == "*" or text == str(value):
+        return True
+    if text.startswith("["):
+        low, high = text[1:-1].split(", ")
+        above = float(low) <= float(str(value))
+        return above and (float(str(value)) <= float(high) if text.endswith("]") else float(str(value)) < float(high))
+    return text.startswith("{") and str(value) in text[1:-1].split(", ")

@@ -11,14 +11,17 @@ import polars as pl
 
 from shoal.algorithms.base import titles
 from shoal.auditing import Audit, audit
+from shoal.auditing.census import Often
 from shoal.auditing.checks import bytes_check
 from shoal.auditing.hygiene import bytes_faults
 from shoal.errors import AuditFailed, Fault, WriteError
 from shoal.policy import Policy
 from shoal.recodings.base import Told
+from shoal.tables.columns import of_kind
 from shoal.tables.files import format_of, read_file
+from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
-from shoal.tables.tallied import Times, expanded
+from shoal.tables.tallied import Times, expanded, records_of
 from shoal.tables.write import ENDINGS, to_bytes, write_bytes
 from shoal.workshop import accompany, publish
 
@@ -123,13 +126,17 @@ class Release:
             table,
             self.policy,
             original=self.source,
-            subjects=None if self.subjects is None else expanded(self.subjects.to_frame(), self.times).to_series(),
-            asks=self.asks,
-            weights=self.weights,
+            subjects=self._of_each(self.subjects),
+            asks=None if self.asks is None or not self.asks.width else expanded(self.asks, self.times),
+            weights=self._of_each(self.weights),
             statistics=statistics,
             beside=beside,
-            rows=self.rows,
+            rows=self._of_each(self.rows),
         )
+
+    def _of_each(self, told: pl.Series | None) -> pl.Series | None:
+        """Return what is known of each published record, one by one."""
+        return None if told is None else expanded(told.to_frame(), self.times).to_series()
 
     def _read_back(
         self, tables: dict[str, pl.DataFrame], paths: dict[str, Path], kind: str, *, statistics: bool
@@ -142,12 +149,43 @@ class Release:
         faults = checked.failures()
         for name, table in tables.items():
             faults += bytes_faults(paths[name].read_bytes(), kind, table, self.source.frame)
-            if list(written[name].columns) != list(table.columns):
-                faults.append(Fault("the file's columns are not the release's", name, ", ".join(written[name].columns)))
+            if name == "release":
+                faults += other_records(written[name], table, self.policy.hash)
+            else:  # what it tells is compared with the records by the audit
+                faults += _other_columns(written[name], table)
         faults += disagreements(checked, self.attained, self.audit)
         if faults:
             raise AuditFailed(faults)
         return checked.having(bytes_check([]))
+
+
+def other_records(written: pl.DataFrame, released: pl.DataFrame, salt: str, often: Often | None = None) -> list[Fault]:
+    """Return a fault where a file holds other records than the released ones, each as often.
+
+    ``often`` is how often each written (``published``) and each released (``original``) record occurs.
+    """
+    often = often or Often()
+    if others := _other_columns(written, released):
+        return others
+    columns = [_as(written[name], released[name].dtype).alias(name) for name in written.columns]
+    prints = fingerprint(pl.DataFrame(columns), salt, often.published), fingerprint(released, salt, often.original)
+    if prints[0] == prints[1]:
+        return []
+    records = records_of(written, often.published)
+    return [Fault("the file does not hold the released records, each as often", got=f"{records:,} records")]
+
+
+def _other_columns(written: pl.DataFrame, released: pl.DataFrame) -> list[Fault]:
+    if written.columns == released.columns:
+        return []
+    return [Fault("the file's columns are not the release's", got=", ".join(written.columns))]
+
+
+def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Return a column of a file in the type that it was released in."""
+    column = column.alias("values")
+    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
+    return of_kind(column.str.replace("T", " ") if moments else column, kind)
 
 
 def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | None = None) -> list[Fault]:

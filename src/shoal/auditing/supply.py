@@ -10,39 +10,30 @@ import polars as pl
 
 from shoal.auditing.reading import Reader, numbered
 from shoal.errors import Fault, examples
-from shoal.tables.columns import codes_of
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 _NESTED = 300_000_000
 """So many triples of two texts and a value are compared in a column, at most; each text alone is always counted."""
-_JOINT = 30_000_000
-"""So many pairs of a class and a combination of original values are compared, at most."""
 
 
-def supply_faults(classes: pl.DataFrame, tuples: pl.DataFrame | None, readers: Mapping[str, Reader]) -> list[Fault]:
-    """Return a fault for each column, and one for all together, where more is published than the original has.
+def supply_faults(classes: pl.DataFrame, readers: Mapping[str, Reader]) -> list[Fault]:
+    """Return a fault for each column where more is published than the original has.
 
     All records whose text says no more than that they are under a label stand under it in the original too, so they
     cannot be more than that has. Labels that were moved between records, or made up, break this. It is a necessary
-    condition, from the counts alone: ``classes`` and ``tuples`` are the combinations of the published and of the
-    original table, each with its records; without the latter each column is looked at by itself.
+    condition for each column by itself, from the counts of the published ``classes`` alone.
 
-    Cost: for each column its texts squared; for all together the classes times the original combinations, where that is
-    not too many (:data:`_JOINT`).
+    Cost: for each column its texts squared.
     """
-    keys = [f"q{place}" for place in range(len(readers))]
-    covers = [_Cover.of(classes[key], reader) for key, reader in zip(keys, readers.values(), strict=True)]
     records = classes["records"].cast(pl.Int64).to_numpy()
     faults = []
-    for name, cover in zip(readers, covers, strict=True):
-        many = cover.overdrawn(records)
+    for place, (name, reader) in enumerate(readers.items()):
+        many = _Cover.of(classes[f"q{place}"], reader).overdrawn(records)
         if many:
             what = "labels are published more often than the original has records under them"
             faults.append(Fault(what, where=name, got=examples(many)))
-    if not faults and tuples is not None and _is_overdrawn(covers, records, tuples, readers):
-        faults.append(Fault("classes are published with more records than the original has for what they show"))
     return faults
 
 
@@ -66,12 +57,3 @@ class _Cover:
             under = published @ (outside == 0)  # texts that say at least as much
         available = self.table @ self.held
         return sorted(str(text) for text, more in zip(self.texts, under > available, strict=True) if more)
-
-
-def _is_overdrawn(covers: list[_Cover], records: Ints, tuples: pl.DataFrame, readers: Mapping[str, Reader]) -> bool:
-    if tuples.height * len(records) > _JOINT:
-        return False
-    fits = np.ones((len(records), tuples.height), bool)
-    for place, (cover, reader) in enumerate(zip(covers, readers.values(), strict=True)):
-        fits &= cover.table[cover.of_class][:, codes_of(tuples[f"q{place}"], reader.domain)]
-    return bool((records > fits @ tuples["records"].cast(pl.Int64).to_numpy()).any())

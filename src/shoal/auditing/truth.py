@@ -1,24 +1,74 @@
-"""Truth: what is published of a record covers what the record holds."""
+"""Truth: each published record shows what one original record holds, where it is known which."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import polars as pl
 
+from shoal.auditing.census import Often, texts_of
+from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.tallied import Times
+from shoal.tables.columns import plain
+from shoal.tables.tallied import Times, as_weights
 
 Pairs = Iterable[tuple[str | None, str | None]]
 """What a record holds and what is published of it; each pair once."""
 
 
-def truth_faults(pairs: Mapping[str, Pairs], raw: pl.DataFrame, policy: Policy, times: Times = None) -> list[Fault]:
-    """Return a fault for each column where a published text does not cover the value that it stands for.
+def record_faults(
+    frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reader], rows: pl.Series, often: Often
+) -> list[Fault]:
+    """Return a fault for each column that shows of some record what its original record does not hold.
 
-    The recoding says which record is published as what; the texts are read as a reader of the release reads them.
+    ``rows`` is the original record of each published one. A generalized column must cover the original value, every
+    other one must show it as it is; no original record may be published more often than it occurs.
+    """
+    if not _are_records(rows, frame, raw, often):
+        return [Fault("the original records of the published ones are not known", got=f"{len(rows)} of {frame.height}")]
+    times = pl.Series(np.ones(frame.height, np.int64)) if often.published is None else often.published
+    faults = []
+    for name in frame.columns:
+        if name not in raw.columns:
+            continue  # told by the check of columns
+        if name in readers:
+            what = "published texts that are not true of their records"
+            false = _not_covered(plain(raw[name]).gather(rows), frame[name], readers[name])
+        else:
+            what = "published values that are not those of their records"
+            false = comparable(frame[name]).ne_missing(comparable(raw[name]).gather(rows))
+        if false.any():
+            faults.append(Fault(what, name, f"{times.filter(false).sum():,} of {times.sum():,} records"))
+    return faults
+
+
+def _are_records(rows: pl.Series, frame: pl.DataFrame, raw: pl.DataFrame, often: Often) -> bool:
+    """Whether there is an original record for each published one, and none is taken more often than it occurs."""
+    places = rows.to_numpy()
+    if len(rows) != frame.height or rows.null_count() or (len(places) and places.min() < 0):
+        return False
+    taken = np.bincount(places, as_weights(often.published), minlength=raw.height)
+    return len(taken) == raw.height and bool(
+        (taken <= (1 if often.original is None else often.original.to_numpy())).all()
+    )
+
+
+def _not_covered(values: pl.Series, texts: pl.Series, reader: Reader) -> pl.Series:
+    """Return which records show a text that does not cover their value; each pair is looked at once."""
+    both = pl.DataFrame([values.alias("value"), texts_of(texts).alias("text")])
+    pairs = both.unique().with_columns(pl.col("value").cast(pl.String).alias("held"))
+    false = [not reader.covers(text, held) for held, text in pairs.select("held", "text").rows()]
+    known = pairs.with_columns(pl.Series("false", false, dtype=pl.Boolean))
+    return both.join(known, on=["value", "text"], how="left", nulls_equal=True, maintain_order="left")["false"]
+
+
+def truth_faults(pairs: Mapping[str, Pairs], raw: pl.DataFrame, policy: Policy, times: Times = None) -> list[Fault]:
+    """Return a fault for each column where a published text does not cover a value that it stands for.
+
+    For tables whose records nobody has at hand: of each column the pairs of value and text are enough.
     """
     faults = []
     for name, column in pairs.items():

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
 from shoal.auditing.census import Often, count
-from shoal.auditing.checks import Check, first_checks, later_checks
+from shoal.auditing.checks import Check, Original, first_checks, later_checks
 from shoal.auditing.criteria import criteria
 from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
@@ -312,8 +312,8 @@ def audit(
     census = replace(counted.census, asks=told)
     names = policy.quasi_identifiers
     readers = {} if raw is None else {name: Reader(raw, name, policy, often.original) for name in names}
-    before = None if raw is None else (raw, _combinations(given, policy))
-    later = later_checks(table, whole, frame, before, counted.classes, policy, readers, often)
+    before = None if given is None else Original(given.frame, readers, given.apart)
+    later = later_checks(table, whole, frame, before, counted, policy, often, rows)
     faults += [fault for check in later for fault in check.faults]
     models = tuple(_recounted(model, census) for model in policy.models)
     records = published.records if given is None else given.records
@@ -338,7 +338,7 @@ def audit(
         models,
         utility,
         risk_of(known),
-        _risk_before(before, known.least),
+        _risk_before(_combinations(given, policy), known.least),
         tuple(faults),
         columns,
         None if raw is None or asked is None else asked.compare(frame, raw, policy, often),
@@ -390,11 +390,9 @@ def _unreadable(records: int, published: int, policy: Policy, faults: list[Fault
     return Audit(policy, records, published, 0, 0, 0, empty, models, {}, {}, {}, tuple(faults), {})
 
 
-def _risk_before(before: tuple[pl.DataFrame, pl.DataFrame | None] | None, least: int) -> dict[str, dict[str, float]]:
+def _risk_before(combinations: pl.DataFrame | None, least: int) -> dict[str, dict[str, float]]:
     """Return the risk of the original, where its combinations are known."""
-    if before is None or before[1] is None:
-        return {}
-    return risk_of(Evidence(before[1]["size"].cast(pl.Int64).to_numpy(), least))
+    return {} if combinations is None else risk_of(Evidence(combinations["size"].cast(pl.Int64).to_numpy(), least))
 
 
 def _combinations(given: Source | None, policy: Policy) -> pl.DataFrame | None:

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.algorithms.base import Progress
 from shoal.auditing import Audit, audit
+from shoal.auditing.census import Often
 from shoal.auditing.checks import bytes_check, order_check
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import blocks_faults
@@ -17,13 +18,11 @@ from shoal.auditing.order import order_faults, windows
 from shoal.auditing.reading import Reader
 from shoal.errors import AuditFailed, Fault
 from shoal.policy import Policy
-from shoal.release import Release, disagreements
+from shoal.release import Release, disagreements, other_records
 from shoal.streaming.budget import Budget
 from shoal.streaming.count import Counted, count
 from shoal.streaming.scan import open_scan
-from shoal.tables.columns import of_kind
 from shoal.tables.files import format_of
-from shoal.tables.fingerprint import fingerprint
 from shoal.tables.source import Source
 from shoal.tables.treatments import treated
 
@@ -46,7 +45,8 @@ def read_back(
     progress("auditing", 0, 0)
     checked = audited((path,), written, release.policy, release.source, head, fitting(statistics, budget, written))
     checked = checked.claiming(release.audit.claimed_bound)
-    faults = [*checked.failures(), *_other_records(written, release)]
+    often = Often(written.table.times, release.times)
+    faults = [*checked.failures(), *other_records(written.table.frame, release.frame, release.policy.hash, often)]
     faults += disagreements(checked, release.attained, release.audit)
     if faults:
         raise AuditFailed(faults)
@@ -85,24 +85,6 @@ def _order_faults(published: Counted, policy: Policy, source: Source, head: pl.D
     readers = {name: Reader(source.frame, name, policy, source.times) for name in policy.quasi_identifiers}
     first = treated(Source(head.head(window), "polars"), policy).frame
     return order_faults(published.head.head(top), first, readers)
-
-
-def _other_records(written: Counted, release: Release) -> list[Fault]:
-    """Return a fault where the file holds other records than the released ones, each as often."""
-    frame = written.table.frame
-    if frame.columns != release.frame.columns:
-        return [Fault("the file's columns are not the release's", got=", ".join(frame.columns))]
-    columns = [_as(frame[name], release.frame[name].dtype).alias(name) for name in frame.columns]
-    salt = release.policy.hash
-    if fingerprint(pl.DataFrame(columns), salt, written.table.times) != fingerprint(release.frame, salt, release.times):
-        return [Fault("the file does not hold the released records, each as often", got=f"{written.table.records:,}")]
-    return []
-
-
-def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
-    column = column.alias("values")
-    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
-    return of_kind(column.str.replace("T", " ") if moments else column, kind)
 
 
 def _blocks(paths: tuple[Path, ...]) -> Iterator[bytes]:

@@ -42,8 +42,6 @@ class Applied:
     """What the person of each published record asks for: a column for each model that reads it."""
     weights: pl.Series | None
     """Where the weights of a survey count: the weight of each published record."""
-    pairs: dict[str, list[tuple[str | None, str | None]]]
-    """Quasi-identifier → each value that a record holds with each text that it is published as."""
     rows: pl.Series
     """The original record of each published one."""
     classes: pl.Series
@@ -82,17 +80,11 @@ def apply(
     }
     published = pl.DataFrame({name: _alone(shown[name] if name in shown else table[others[name]]) for name in names})
     rows = table["row"]
-    pairs = {name: _pairs(plain(frame[name]).gather(rows), shown[name]) for name in shown}
     asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
     weights = plain(frame[policy.survey_weight]).gather(rows) if policy.survey_weight is not None else None
     people = None if policy.subject is None else table["subject"]
     shared = None if times is None else table["times"]
-    return Applied(published, people, asks, weights, pairs, rows, table["class"] + 1, shared)
-
-
-def _pairs(values: pl.Series, texts: pl.Series) -> list[tuple[str | None, str | None]]:
-    both = pl.DataFrame([values.alias("value"), texts.alias("text")]).unique()
-    return both.select(pl.col("value").cast(pl.String), pl.col("text")).rows()
+    return Applied(published, people, asks, weights, rows, table["class"] + 1, shared)
 
 
 def _alone(column: pl.Series) -> pl.Series:

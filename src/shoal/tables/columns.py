@@ -148,6 +148,8 @@ def of_kind(column: pl.Series, kind: pl.DataType) -> pl.Series:
     """
     if column.dtype == kind:
         return column
+    if column.dtype.is_temporal() and isinstance(kind, pl.Datetime):
+        return column.cast(kind, strict=False)
     if column.dtype.is_numeric() and kind.is_numeric():
         cast = column.cast(kind, strict=False)
         return cast.set(cast.cast(column.dtype, strict=False).ne_missing(column), None)

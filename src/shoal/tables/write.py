@@ -61,11 +61,13 @@ def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
 def _excel_cells(column: pl.Series) -> list[Any]:
     """Return the values of a column, as texts where Excel would change one of them.
 
-    Excel keeps 15 digits of a whole number, thousandths of a second, and no date before March 1900.
+    Excel keeps 15 digits of a whole number, 16 of a fraction, thousandths of a second, and no date before March 1900.
     """
     least = {pl.Date: date(1900, 3, 1), pl.Datetime: datetime(1900, 3, 1)}.get(column.dtype.base_type())
     if column.dtype == pl.Int64:
         safe = bool((column.abs() < 10**15).all())
+    elif column.dtype == pl.Float64:
+        safe = all(float(f"{number:.16G}") == number for number in column.drop_nulls().unique())
     elif least is not None:
         whole = column.dtype == pl.Date or bool((column.dt.microsecond() % 1000 == 0).all())
         safe = whole and bool((column >= least).all())

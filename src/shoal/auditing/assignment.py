@@ -1,0 +1,225 @@
+"""assign(): whether the published records can be those of different original ones, where nobody tells which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.auditing.census import Often, texts_of
+from shoal.auditing.hygiene import comparable
+from shoal.auditing.reading import Reader, numbered
+from shoal.tables.columns import codes_of, plain
+from shoal.tables.tallied import counted
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_PAIRS = 2_000_000_000
+"""So many pairs of a class and a distinct original record are looked at, at most: some seconds."""
+_FITTING = 8_000_000
+"""So many pairs that fit each other are given to the flow, at most."""
+_RECORDS = 2**31 - 1
+"""The largest flow that scipy counts."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """How many published records no original record is left for, at best."""
+
+    unexplained: int = 0
+    too_large: str = ""
+    """Why that was not found out; empty where it was."""
+
+
+def assign(
+    frame: pl.DataFrame, raw: pl.DataFrame, classes: Ints, readers: Mapping[str, Reader], often: Often
+) -> Assignment:
+    """Give as many published records as possible an original record of their own that fits.
+
+    An original record fits if every generalized column covers its value and every other column shows it as it is. If
+    one record is left without, then no assignment explains the table: values were moved, exchanged or made up. What an
+    assignment explains may still be a lie, but one that nobody can tell from the truth by the two tables alone.
+
+    The assignment is a flow from (class, values) to distinct original records, which share values that are published
+    as they are; its edges are found class by class.
+
+    Parameters
+    ----------
+    frame, raw
+        The published table and the original.
+    classes
+        The class of each published record.
+    readers
+        Quasi-identifier → who reads its texts.
+    often
+        How often each record occurs.
+
+    References
+    ----------
+    Hall, P. (1935). On representatives of subsets. Dinic, E. A. (1970). Algorithm for solution of a problem of maximum
+    flow in networks with power estimation.
+    """
+    if not len(classes):
+        return Assignment()
+    values, values_before = _number_values(frame, raw, readers)
+    held = _Cells.of([plain(raw[name]) for name in readers], readers, values_before, often)
+    members, wanted_values, wanted = _count_pairs(classes, values, often)
+    count = int(classes.max(initial=-1)) + 1
+    if count * len(held.counts) > _PAIRS:
+        return Assignment(too_large=f"{count:,} classes and {len(held.counts):,} distinct original records")
+    if max(int(wanted.sum()), int(held.counts.sum())) > _RECORDS:
+        return Assignment(too_large=f"{int(held.counts.sum()):,} records")
+    texts = [_texts_by_class(frame[name], classes, count) for name in readers]
+    covers = [
+        _Cover.of(column, reader, codes)
+        for column, reader, codes in zip(texts, readers.values(), held.codes.T, strict=True)
+    ]
+    edges = _fitting(covers, members, wanted_values, held.values, count)
+    if edges is None:
+        return Assignment(too_large=f"more than {_FITTING:,} pairs of a class and an original record that fit")
+    return Assignment(lacking(*edges, wanted, held.counts))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The distinct original records."""
+
+    codes: Ints
+    """The code of each quasi-identifier."""
+    values: Ints
+    """The number of what is published as it is."""
+    counts: Ints
+
+    @classmethod
+    def of(cls, columns: list[pl.Series], readers: Mapping[str, Reader], values: Ints, often: Often) -> _Cells:
+        codes = [codes_of(column, reader.domain) for column, reader in zip(columns, readers.values(), strict=True)]
+        of_record, first = values, np.zeros(0, np.int64)
+        for column in codes:
+            of_record = np.unique(of_record * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].astype(
+                np.int64
+            )
+        _, first = np.unique(of_record, return_index=True)
+        return cls(
+            np.stack([column[first] for column in codes], axis=1),
+            values[first],
+            counted(of_record, often.original, len(first)),
+        )
+
+
+def _number_values(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reader]) -> tuple[Ints, Ints]:
+    """Return the number of what each record of both tables shows as it is."""
+    numbers = np.zeros(frame.height + raw.height, np.int64)
+    for name in frame.columns:
+        if name in raw.columns and name not in readers:
+            texts, places = numbered(pl.concat([comparable(frame[name]), comparable(raw[name])]))
+            numbers = np.unique(numbers * len(texts) + places, return_inverse=True)[1].astype(np.int64)
+    return numbers[: frame.height], numbers[frame.height :]
+
+
+def _count_pairs(classes: Ints, values: Ints, often: Often) -> tuple[Ints, Ints, Ints]:
+    """Return class, values and records of each distinct pair of a class and values."""
+    size = int(values.max(initial=0)) + 1
+    pairs, of_record = np.unique(classes * size + values, return_inverse=True)
+    return *np.divmod(pairs, size), counted(of_record, often.published, len(pairs))
+
+
+def _texts_by_class(column: pl.Series, classes: Ints, count: int) -> pl.Series:
+    """Return the text that each class shows in a column."""
+    first = np.zeros(count, np.int64)
+    first[classes[::-1]] = np.arange(len(classes))[::-1]
+    return texts_of(column).gather(first)
+
+
+@dataclass(frozen=True)
+class _Cover:
+    """What the texts of one column cover."""
+
+    of_class: Ints
+    """The text of each class."""
+    table: Bools
+    """Which codes each text covers."""
+    codes: Ints
+    """The code of each distinct original record."""
+    records: Ints
+    """How many of these each text covers."""
+
+    @classmethod
+    def of(cls, texts: pl.Series, reader: Reader, codes: Ints) -> _Cover:
+        distinct, of_class = numbered(texts)
+        table = reader.covering(distinct)
+        return cls(of_class, table, codes, table @ np.bincount(codes, minlength=table.shape[1]))
+
+    def rows(self, text: int, among: Ints | None) -> Ints:
+        """Return which distinct original records a text covers."""
+        if among is None:
+            return np.flatnonzero(self.table[text][self.codes])
+        return among[self.table[text][self.codes[among]]]
+
+
+def _fitting(covers: list[_Cover], members: Ints, wanted: Ints, held: Ints, count: int) -> tuple[Ints, Ints] | None:
+    """Return which pairs of a class and values fit which distinct original records; ``None`` where that is too many.
+
+    The column whose text covers the fewest is looked at first, so that the others have few left to look at.
+    """
+    starts = np.searchsorted(members, np.arange(count + 1))
+    narrowest = np.argsort(np.stack([cover.records[cover.of_class] for cover in covers]), axis=0, kind="stable")
+    slots, found, total = np.full(int(held.max(initial=0)) + int(wanted.max(initial=0)) + 1, -1, np.int64), [], 0
+    for number in range(count):
+        rows: Ints | None = None
+        for place in narrowest[:, number]:
+            rows = covers[place].rows(int(covers[place].of_class[number]), rows)
+        mine = np.arange(starts[number], starts[number + 1])
+        slots[wanted[mine]] = mine
+        assert rows is not None
+        chosen = slots[held[rows]]
+        slots[wanted[mine]] = -1
+        found.append((chosen[chosen >= 0], rows[chosen >= 0]))
+        total += len(found[-1][0])
+        if total > _FITTING:
+            return None
+    return np.concatenate([one for one, _ in found]), np.concatenate([other for _, other in found])
+
+
+def lacking(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
+    """Return how much of what is wanted cannot be given, at best.
+
+    Parameters
+    ----------
+    takers, givers
+        Who may take from whom.
+    wanted, held
+        How much each taker wants, and each giver has.
+
+    Examples
+    --------
+    >>> lacking(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 1]), np.array([1, 1]))
+    0
+    >>> lacking(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), np.array([5, 1]))
+    1
+    """
+    # who has but one taker gives all to it: that never stands in another's way
+    alone = np.bincount(givers, minlength=len(held))[givers] == 1
+    left = np.maximum(wanted - np.bincount(takers[alone], held[givers[alone]], len(wanted)).astype(np.int64), 0)
+    open_ = ~alone & (left[takers] > 0)
+    return int(left.sum()) - _largest_flow(takers[open_], givers[open_], left, held)
+
+
+def _largest_flow(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
+    if not len(takers):
+        return 0
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    first, mine = np.unique(takers, return_inverse=True)
+    second, theirs = np.unique(givers, return_inverse=True)
+    source, sink = len(first) + len(second), len(first) + len(second) + 1
+    tails = np.concatenate([np.full(len(first), source), mine, len(first) + np.arange(len(second))])
+    heads = np.concatenate([np.arange(len(first)), len(first) + theirs, np.full(len(second), sink)])
+    most = np.minimum(wanted[takers], held[givers])
+    room = np.concatenate([wanted[first], most, held[second]]).astype(np.int32)
+    graph = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
+    return int(maximum_flow(graph, source, sink).flow_value)
