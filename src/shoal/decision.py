@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.algorithms._coarsest import Remainder, coarsest
 from shoal.algorithms._held import held_back, hopeless
 from shoal.algorithms.base import Problem, Progress, silent, titles
 from shoal.bounds import LowerBound
-from shoal.errors import Infeasible
+from shoal.errors import Infeasible, NotFound
 from shoal.frequencies import Classes
 from shoal.policy import Policy
 from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
@@ -86,7 +88,7 @@ class Decision:
             self.encoded.frequencies.records,
             tuple(self.policy.quasi_identifiers),
             np.array([column.weight for column in self.encoded.columns]),
-            publication.suppressed,
+            publication.suppressed - publication.held,  # those cost what their class costs
             int((kept > 0).sum()),
             int((kept * kept).sum()),
             np.array([kept @ shown.penalties for _, shown in columns]),
@@ -96,7 +98,7 @@ class Decision:
             np.array([column.informed for column, _ in columns]),
             np.array([column.levels.size for column, _ in columns], np.float64),
             np.array([column.levels.height for column, _ in columns], np.float64),
-            publication.suppressed - publication.dropped,
+            publication.suppressed - publication.held - publication.dropped,
             self.policy.k,
         )
 
@@ -115,12 +117,74 @@ def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, tim
 
 
 def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Decision:
-    """Search, and make the recoding final."""
+    """Search, and make the recoding final.
+
+    Raises
+    ------
+    Infeasible
+        Nothing complies; :class:`~shoal.errors.NotFound` where the search only gave up.
+    """
+    if policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
+        return _settle_levels(encoded, policy, progress)
+    encoded = _without_hopeless(encoded, policy.algorithm.posed(encoded.problem(policy, progress)))
     problem = policy.algorithm.posed(encoded.problem(policy, progress))
-    if not policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
-        encoded = _without_hopeless(encoded, problem)
-        problem = policy.algorithm.posed(encoded.problem(policy, progress))
-    recoding = policy.algorithm.search(problem).extended(encoded.frequencies)
+    try:
+        return _finish(policy.algorithm.search(problem), encoded, policy)
+    except Infeasible as error:
+        if not problem.attainable:
+            raise
+        found = list(_fall_back(problem, encoded, policy))
+        if not found:
+            raise _not_found(error) from None
+    return min(found, key=lambda decision: CertaintyPenalty().measure(decision.outcome()).total)
+
+
+def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Decision:
+    """Search among full-domain recodings."""
+    try:
+        return _finish(policy.algorithm.search(encoded.problem(policy, progress)), encoded, policy)
+    except Infeasible:
+        if not encoded.starred:
+            raise
+    # what breaks a model as a class of stars may comply where it is left out
+    encoded = replace(encoded, starred=False)
+    return _finish(policy.algorithm.search(encoded.problem(policy, progress)), encoded, policy)
+
+
+def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Decision]:
+    """Yield what can be published after a search found nothing: some records given up, the others searched again."""
+    for remainder in coarsest(problem):
+        for recoding in _recodings(remainder, policy):
+            try:
+                yield _finish(recoding, encoded, policy)
+            except Infeasible:
+                continue
+            break
+
+
+def _recodings(remainder: Remainder, policy: Policy) -> Iterator[Recoding]:
+    """Yield what a search finds among the records that are not given up, then the classes that they are in."""
+    if remainder.given_up:
+        try:
+            found = policy.algorithm.search(remainder.restricted())
+        except Infeasible:
+            found = None
+        if isinstance(found, Local):  # no other recoding tells records of one combination apart
+            yield remainder.extended(found)
+    yield remainder.recoding()
+
+
+def _not_found(error: Infeasible) -> Infeasible:
+    """Return an error as what it is where nothing was proven."""
+    if isinstance(error, NotFound):
+        return error
+    first, *rest = error.faults
+    return NotFound([replace(first, what=f"not found: {first.what}"), *rest], blocking=error.blocking)
+
+
+def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision:
+    """Make a recoding final, or say why it cannot be published."""
+    recoding = recoding.extended(encoded.frequencies)
     if encoded.part is not None:
         recoding = _of_a_part(recoding, encoded, policy)
     publication = _published(recoding, encoded, policy)

@@ -8,6 +8,7 @@
     ├── TableError         a table cannot be read: no file, no such encoding, ragged rows
     ├── Misfit             policy and table do not fit each other; every misfit at once
     ├── Infeasible         the policy cannot be met on this table; what blocks, and what would work
+    │   └── NotFound       a search gave up: it found no release, and there may be one
     ├── AuditFailed        the published table does not keep what the policy promises; nothing was left
     ├── WriteError         a file could not be written; nothing was left
     ├── OverBudget         a table would take more memory than is allowed; nothing was left
@@ -135,7 +136,8 @@ class Infeasible(ShoalError):
         super().__init__(faults)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_infeasible, (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries))
+        told = (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries)
+        return (_infeasible, (type(self), *told))
 
     def render(self) -> str:
         """Return the reason, what blocks, the best attainable values and what would work."""
@@ -154,14 +156,25 @@ class Infeasible(ShoalError):
         return "\n".join(lines)
 
 
+class NotFound(Infeasible):
+    """A search gave up: it found no release, which does not say that there is none.
+
+    A search that looks at every full-domain recoding proves that none complies, and so does a model that not even all
+    records together keep where nobody can be left out; anything else is told as this.
+    """
+
+    title = "No release was found"
+
+
 def _infeasible(
+    kind: type[Infeasible],
     faults: tuple[Fault, ...],
     blocking: Sequence[str],
     attainable: dict[str, Any],
     relaxations: Sequence[Any],
     boundaries: Mapping[str, Mapping[str, int]],
 ) -> Infeasible:
-    return Infeasible(faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries)
+    return kind(faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries)
 
 
 class AuditFailed(ShoalError):

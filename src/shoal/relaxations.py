@@ -50,7 +50,7 @@ def explained(
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
     found.sort(key=lambda relaxation: relaxation.loss)
-    return Infeasible(
+    return type(error)(
         error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST], boundaries=boundaries
     )
 

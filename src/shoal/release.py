@@ -78,7 +78,8 @@ class Release:
     def __repr__(self) -> str:
         attained = ", ".join(f"{name}={value}" for name, value in self.attained.items())
         lost = "" if isnan(self.loss) else f"; loss {self.loss:.4f}"
-        return f"<Release {attained}; {self.suppressed:.1%} of records suppressed{lost}>"
+        nothing = "; every record shows *" if self.audit.shows_nothing else ""
+        return f"<Release {attained}; {self.suppressed:.1%} of records suppressed{lost}{nothing}>"
 
     def write(self, out: str | Path, *, format: str | None = None, statistics: bool = True) -> dict[str, Path]:
         """Write release, audit, report and manifest into a folder; all of them or nothing.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from shoal.algorithms._lattice import Lattice, Looked
 from shoal.algorithms._walk import Bools, Shorts
 from shoal.algorithms.base import Problem
-from shoal.errors import Infeasible, examples
+from shoal.errors import Infeasible, NotFound, examples
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain
 
@@ -43,7 +43,7 @@ class Best:
     def take(self, looked: Looked) -> Bools:
         """Consider some nodes; return which of them suppress few enough records, and not all."""
         self.looked += len(looked.nodes)
-        allowed = looked.suppressed <= min(self.problem.max_suppressed, self.problem.frequencies.records - 1)
+        allowed = looked.suppressed <= self.problem.most_suppressed
         if allowed.any():
             ranks = significant(self.problem.loss.ranks(looked.outcome)[allowed])
             nodes, losses = looked.nodes[allowed], np.asarray(self.problem.loss.totals(looked.outcome))[allowed]
@@ -93,12 +93,16 @@ def _first(ranks: Floats, nodes: Shorts) -> int:
 def no_node(problem: Problem) -> Infeasible:
     """Say that no full-domain recoding keeps the models."""
     most = problem.max_suppressed
-    return unreachable(problem, f"no full-domain recoding keeps the models with at most {most} records suppressed")
+    reason = f"no full-domain recoding keeps the models with at most {most:,} records suppressed"
+    return unreachable(problem, reason, proven=True)
 
 
-def unreachable(problem: Problem, reason: str) -> Infeasible:
-    """Say why a search found nothing, and which columns and boundaries stand in its way."""
-    if not problem.holds(problem.together()).all():
+def unreachable(problem: Problem, reason: str, *, proven: bool) -> Infeasible:
+    """Say why a search found nothing, and which columns and boundaries stand in its way.
+
+    ``proven``: that it found nothing shows that there is nothing of its kind.
+    """
+    if not problem.attainable:
         return problem.infeasible()
     fixed = [column.name for column in problem.columns if column.max_level == 0 and column.limits is None]
     bounded = [column for column in problem.columns if column.boundaries]
@@ -107,4 +111,5 @@ def unreachable(problem: Problem, reason: str) -> Infeasible:
     if bounded:
         held = ", ".join(f"{column.name} (at {examples(column.boundaries)})" for column in bounded)
         reason += f"; boundaries hold back {held}"
-    return Infeasible(reason, blocking=[*fixed, *(column.name for column in bounded)])
+    blocking = [*fixed, *(column.name for column in bounded)]
+    return Infeasible(reason, blocking=blocking) if proven else NotFound(f"not found: {reason}", blocking=blocking)

@@ -72,9 +72,9 @@ class Branches:
 
     def followed(self) -> Iterator[None]:
         """Split the most hopeful branches, a batch at a time, until none is left; tell how far it is."""
-        total = self.lattice.size
+        total, looked = self.lattice.size, self.best.looked
         self.best.take(self.lattice.look(np.array([self.lattice.heights], np.int16)))  # works if anything does
-        self.best.looked = 0  # it is looked at again in its branch
+        self.best.looked = looked  # it is looked at again in its branch
         while len(self):
             self._split(self._chosen())
             self._drop()
@@ -126,7 +126,7 @@ class Branches:
         bounds = self.problem.loss.bounds(outcome)
         if bounds is None:
             self.bounded, bounds = False, np.full_like(self.problem.loss.ranks(outcome), -np.inf)
-        allowed = looked.suppressed <= self.problem.max_suppressed
+        allowed = looked.suppressed <= self.problem.most_suppressed
         return nodes[allowed], np.full(int(allowed.sum()), depth, np.int64), bounds[allowed]
 
     def _large_enough(self, classes: Classes) -> Bools:

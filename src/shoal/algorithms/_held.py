@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,19 +23,20 @@ def kept_apart(problem: Problem) -> Ints:
     """
     if not _has_boundaries(problem):
         return np.zeros(len(problem.frequencies.tuples), np.int64)
-    members, holds = _most_general(problem)
+    members, holds = most_general(problem)
     return members if holds.all() else np.zeros_like(members)
 
 
 def hopeless(problem: Problem) -> Bools:
     """Return which tuples no recoding within the boundaries can keep, whatever it does with the others.
 
-    They fail in the most general table, and a class that fails there has no part that holds: that is so for models
-    which still hold whatever joins a class, so of others nothing is said.
+    They break, in the most general table, a model that still holds whatever joins a class: then no part of their class
+    keeps it. Of other models nothing is said.
     """
-    if not _has_boundaries(problem) or not problem.absorbing:
+    sure = replace(problem, models=tuple(model for model in problem.models if model.absorbing))
+    if not _has_boundaries(problem) or not sure.models or not sure.absorbing:
         return np.zeros(len(problem.frequencies.tuples), bool)
-    return _failing(problem, as_they_are=False)
+    return _failing(sure, as_they_are=False)
 
 
 def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int]]:
@@ -65,16 +67,16 @@ def _has_boundaries(problem: Problem) -> bool:
 def _fits(problem: Problem, failing: Bools) -> bool:
     """Whether so many records may be suppressed, and some are left."""
     lost = int(problem.frequencies.counts[failing].sum())
-    return lost <= min(problem.max_suppressed, problem.frequencies.records - 1)
+    return lost <= problem.most_suppressed
 
 
 def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool) -> Bools:
     """Return which tuples break a model in the most general table, the boundaries of some columns lifted."""
-    members, holds = _most_general(problem, lifted, as_they_are=as_they_are)
+    members, holds = most_general(problem, lifted, as_they_are=as_they_are)
     return np.asarray(~holds[members])
 
 
-def _most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
+def most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
     """Return the class of each tuple in the most general table, and which classes satisfy every model."""
     labels, sizes = [], []
     for place, (column, codes) in enumerate(zip(problem.columns, problem.frequencies.tuples.T, strict=True)):

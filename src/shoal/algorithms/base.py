@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.catalog import Entry
-from shoal.errors import Infeasible, PolicyError
+from shoal.errors import Infeasible, NotFound, PolicyError
 from shoal.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Column, Recoding
@@ -48,6 +48,11 @@ class Problem:
     progress: Progress = field(default=silent, repr=False)
     barred: int = 0
     """Records that are suppressed whatever a search does; they are not among the frequencies, losses count them."""
+
+    @property
+    def most_suppressed(self) -> int:
+        """How many records may be suppressed so that some are left."""
+        return min(self.max_suppressed, self.frequencies.records - 1)
 
     @property
     def least_records(self) -> int:
@@ -159,15 +164,17 @@ class Problem:
         return replace(self.together(), matches=None if people is None else lambda: np.array([people.size], np.int64))
 
     def infeasible(self) -> Infeasible:
-        """Say that not even all records together satisfy the models."""
+        """Say that nothing complies where that is certain, else that a search found nothing; and why."""
         everything = self._with_matches(self.together())
         failing = [
             f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
             for model in self.models
             if not model.meets(attained := model.measure(everything, self.background))
         ]
-        reason = "; ".join(failing) or "no allowed recoding satisfies the models"
-        return Infeasible(f"the models cannot hold: {reason}")
+        if not self.attainable:
+            return Infeasible(f"the models cannot hold: {'; '.join(failing) or 'no allowed recoding satisfies them'}")
+        may = f"with at most {self.max_suppressed:,} records suppressed"
+        return NotFound(f"not found: a recoding that keeps the models {may}" + "".join(f"; {one}" for one in failing))
 
 
 def titles(models: Sequence[PrivacyModel]) -> list[str]:

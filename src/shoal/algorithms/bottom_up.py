@@ -62,7 +62,7 @@ class BottomUp(Algorithm):
         """Generalize until few enough records are in classes that break a model."""
         cut = Generalizations(problem, class_place(problem, self.class_column))
         done = 0
-        while cut.lost > problem.max_suppressed:
+        while cut.lost > problem.most_suppressed:
             if not cut.generalize():
                 raise problem.infeasible()
             done += 1
@@ -106,7 +106,7 @@ class Generalizations(Cut):
         """Make the generalization that lowers the loss of the published table most; return whether there was one."""
         best: tuple[float, int, int] | None = None
         for moves in self.moves():
-            cost = np.where(self.lost + moves.lost <= self.problem.max_suppressed, np.round(moves.cost, _DIGITS), 0.0)
+            cost = np.where(self.lost + moves.lost <= self.problem.most_suppressed, np.round(moves.cost, _DIGITS), 0.0)
             number = np.lexsort([self.trees[moves.place].low[moves.nodes], cost])[0]
             if cost[number] < (0.0 if best is None else best[0]):
                 best = (float(cost[number]), moves.place, int(moves.nodes[number]))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms._best import no_node
+from shoal.algorithms._best import unreachable
 from shoal.algorithms._lattice import Lattice
 from shoal.algorithms._walk import Bools, Shorts
 from shoal.algorithms.base import Algorithm, Ints, Problem
@@ -85,7 +85,8 @@ class Datafly(Algorithm):
             if listed.out <= allowed:
                 return
             if (levels == heights).all():
-                raise no_node(problem)
+                reason = f"at the top of all columns {listed.out:,} records break a model, {allowed:,} may"
+                raise unreachable(problem, reason, proven=lattice.monotone)
             widest = int(np.argmax(np.where(levels < heights, listed.distinct, -1)))
             levels = levels.copy()
             levels[widest] += 1
@@ -108,7 +109,7 @@ def _complemented(problem: Problem, last: FrequencyList, suppressed: Bools) -> B
     out = int(counts[suppressed].sum())
     staying = np.unique(last.sequences[~suppressed])
     alone = all(model.classwise for model in problem.models)  # else others may need the class that would go
-    if not alone or not 0 < out < problem.least_shown or not len(staying):
+    if not alone or not 0 < out < problem.least_shown or len(staying) < 2:
         return suppressed
     smallest = staying[np.argmin(last.counts[staying])]
     joined = suppressed | (last.sequences == smallest)

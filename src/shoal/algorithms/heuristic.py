@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from shoal.algorithms._best import Best
 from shoal.algorithms._branch import Branches
 from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.errors import Fault, NotFound
 from shoal.recodings.full_domain import FullDomain
 
 
@@ -57,18 +60,26 @@ class Heuristic(Algorithm):
         return Heuristic(looks=min(self.looks, 2_000), seconds=min(self.seconds, 2.0))
 
     def search(self, problem: Problem) -> FullDomain:
-        """Follow the branches as long as it is allowed; it ends no sooner than with a first node."""
+        """Go down from the top as far as that loses less, then follow the branches as long as it is allowed.
+
+        Raises
+        ------
+        NotFound
+            The search ended early, with no node or only with the one that raises every column to its top.
+        """
         if not problem.attainable:
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
         branches = Branches(lattice, best)
         best.run(self._limited(branches))
+        if best.stopped and (best.node is None or (best.node == np.array(lattice.heights)).all()):
+            raise NotFound(self._tried(lattice, branches))
         return best.recoding(lattice, branches.loss_bound, branches.notes)
 
     def _limited(self, branches: Branches) -> Iterator[None]:
         deadline = time.monotonic() + self.seconds
-        for _ in branches.followed():
-            if branches.best.node is not None and len(branches):
+        for _ in chain(_descended(branches), branches.followed()):
+            if len(branches):
                 if branches.looks >= self.looks:
                     branches.best.stopped = f"after {self.looks:,} looks"
                     return
@@ -76,3 +87,26 @@ class Heuristic(Algorithm):
                     branches.best.stopped = f"after {self.seconds:g} seconds"
                     return
             yield
+
+    def _tried(self, lattice: Lattice, branches: Branches) -> Fault:
+        tried = f"{branches.looks:,} of {lattice.size:,} nodes and branches counted, stopped {branches.best.stopped}"
+        what = "not found: a node that keeps the models and does not raise every column to its top"
+        return Fault(what, "algorithm", tried, "allow more looks or seconds, or use shoal, which recodes locally")
+
+
+def _descended(branches: Branches) -> Iterator[None]:
+    """Lower one column after the other, each time the one that loses least, as long as the node complies.
+
+    Branches decide column after column, and in a large lattice it takes long until one has decided them all; this finds
+    a node that nothing just below it beats, after as many looks as there are columns for each step down.
+    """
+    lattice, best = branches.lattice, branches.best
+    best.take(lattice.look(np.array([lattice.heights], np.int16)))
+    before = None
+    while best.node is not None and (before is None or (best.node != before).any()):
+        before = best.node
+        below = lattice.predecessors(before)
+        branches.looks += len(below)
+        if len(below):
+            best.take(lattice.look(below))
+        yield

@@ -118,7 +118,7 @@ def _complying(lattice: Lattice, columns: Columns, nodes: list[Levels]) -> Itera
     if nodes:
         whole = np.repeat(lattice.free[None, :], len(nodes), axis=0)
         whole[:, columns] = nodes
-        allowed = lattice.look(whole).suppressed <= lattice.problem.max_suppressed
+        allowed = lattice.look(whole).suppressed <= lattice.problem.most_suppressed
         yield from (levels for levels, fits in zip(nodes, allowed.tolist(), strict=True) if fits)
 
 

@@ -60,7 +60,7 @@ class TopDownSpecialization(Algorithm):
         while cut.specialize():
             done += 1
             problem.progress("specializing", done, 0)
-        if cut.lost > problem.max_suppressed:
+        if cut.lost > problem.most_suppressed:
             raise problem.infeasible()
         return cut.recoding()
 
@@ -114,7 +114,7 @@ class Specializations(Cut):
 
     def valid(self, moves: Moves) -> Bools:
         """Return which specializations suppress no more than is allowed, and are worth what they suppress."""
-        within = (self.lost + moves.lost <= self.problem.max_suppressed) | (moves.lost < 0)
+        within = (self.lost + moves.lost <= self.problem.most_suppressed) | (moves.lost < 0)
         return within & ((moves.lost <= 0) | (moves.cost < 0))
 
     def _scores(self, moves: Moves) -> tuple[Floats, Floats]:
@@ -163,7 +163,7 @@ class Specializations(Cut):
         low, high = int(tree.low[run]), int(tree.high[run])
         refused = self._refused.setdefault((place, run), set())
         refused.update(int(tree.high[left]) - low for left in tree.children[run][:1])
-        possible = self._least_lost(place, low, high) <= max(self.problem.max_suppressed, self.lost - 1)
+        possible = self._least_lost(place, low, high) <= max(self.problem.most_suppressed, self.lost - 1)
         possible[list(refused)] = False
         if possible.any():
             tree.divide(run, low + self._best_place(place, low, high, possible))

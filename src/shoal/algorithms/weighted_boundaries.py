@@ -66,7 +66,7 @@ class WeightedBoundaries(Algorithm):
 
     def search(self, problem: Problem) -> Bounded:
         """Raise the columns until few enough records break a model; suppress those."""
-        allowed = min(problem.max_suppressed, problem.frequencies.records - 1)
+        allowed = problem.most_suppressed
         shown = [Capped.of(column, 0) for column in problem.columns]
         levels = [0] * len(shown)
         tested = _test(problem, shown)
@@ -81,7 +81,8 @@ class WeightedBoundaries(Algorithm):
             problem.progress("generalizing", len(rounds), 0)
         if tested.failing > allowed:
             found = f"records that break a model with every column at its boundaries: {tested.failing}"
-            raise unreachable(problem, f"{found}, may be suppressed: {problem.max_suppressed}")
+            reason = f"{found}, may be suppressed: {problem.max_suppressed}"
+            raise unreachable(problem, reason, proven=problem.absorbing)
         named = {column.name: level for column, level in zip(problem.columns, levels, strict=True)}
         return Bounded(named, tested.broken, tuple(rounds))
 

@@ -157,7 +157,8 @@ class _Cover:
         """Return which distinct original records a text covers."""
         if among is None:
             return np.flatnonzero(self.table[text][self.codes])
-        return among[self.table[text][self.codes[among]]]
+        fits: Bools = self.table[text][self.codes[among]]
+        return among[fits]
 
 
 def _fitting(covers: list[_Cover], members: Ints, wanted: Ints, held: Ints, count: int) -> tuple[Ints, Ints] | None:

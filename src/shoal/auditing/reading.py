@@ -130,6 +130,12 @@ class Reader:
                     bounds[value] = under
         return bounds
 
+    @property
+    def bounded(self) -> Bools:
+        """Which values have a boundary below the top; the missing one, the last, has none."""
+        everything = set(range(len(self.domain)))
+        return np.array([self.bounds.get(value, everything) < everything for value in everything] + [False], bool)
+
     def is_beyond(self, text: str) -> bool:
         """Whether no value that a text may stand for could be published as wide as this."""
         if not self.bounds or (text == STAR and self.blank):

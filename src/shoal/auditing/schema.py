@@ -82,6 +82,7 @@ _REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
     "records": ("Records of the original table, of the published one where that was not given.", _WHOLE),
     "published": ("Records of the published table.", _WHOLE),
     "suppressed": ("Records that show nothing or are left out.", _WHOLE),
+    "shows_nothing": ("Whether every record shows * in every quasi-identifier.", _YES),
     "starred": ("Those of them that are published.", _WHOLE),
     "left_out": ("Those of them that are not.", _WHOLE),
     "suppressed_as": ("How suppressed records are written, with their number.", _each(_WHOLE)),

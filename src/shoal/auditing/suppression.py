@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.auditing.notations import SIGNS
+from shoal.auditing.reading import Reader
 from shoal.domains import STAR
 from shoal.policy import Policy
+from shoal.tables.columns import codes_of, plain
 from shoal.tables.tallied import Times
 
 EMPTY, MIXED = "empty", "mixed"
@@ -27,6 +30,36 @@ def suppressed_classes(classes: pl.DataFrame, policy: Policy) -> pl.Series:
     signs = [STAR] if policy.models else sorted(SIGNS)
     shown = (pl.col(key).is_in(signs).fill_null(not policy.models) for key in keys)
     return classes.select(pl.all_horizontal(shown)).to_series()
+
+
+def shows_nothing(classes: pl.DataFrame, policy: Policy) -> bool:
+    """Return whether there are records, and every one shows ``*`` in every quasi-identifier.
+
+    Examples
+    --------
+    >>> policy = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
+    >>> shows_nothing(pl.DataFrame({"q0": ["*"], "records": [7]}), policy)
+    True
+    """
+    if classes.height != 1 or not policy.models:
+        return False
+    return all(classes[f"q{place}"][0] == STAR for place in range(len(policy.quasi_identifiers)))
+
+
+def forced_suppression(raw: pl.DataFrame, policy: Policy, readers: Mapping[str, Reader]) -> pl.Series:
+    """Return which original records no generalization may publish as ``*``: if they show it, they are suppressed.
+
+    They have a missing value that is to be suppressed, or a value whose boundary is below the top.
+    """
+    forced = np.zeros(raw.height, bool)
+    for name, column in policy.quasi_identifiers.items():
+        if column.missing == "suppress":
+            forced |= plain(raw[name]).is_null().to_numpy()
+        forced |= readers[name].bounded[codes_of(plain(raw[name]), readers[name].domain)]
+    for name, role in policy.sensitive.items():
+        if role.missing == "suppress" and name in raw.columns:
+            forced |= plain(raw[name]).is_null().to_numpy()
+    return pl.Series(forced)
 
 
 def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> dict[str, int]:

@@ -24,7 +24,7 @@ from shoal.auditing.measured import Measures, measured
 from shoal.auditing.outputs import Beside, without_added
 from shoal.auditing.reading import Reader
 from shoal.auditing.roles import promised
-from shoal.auditing.suppression import missing_values, written_as
+from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
 from shoal.auditing.thresholds import thresholds
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel
@@ -36,6 +36,7 @@ from shoal.tables.check import check
 from shoal.tables.columns import plain
 from shoal.tables.engines import engine_of
 from shoal.tables.source import Source
+from shoal.tables.tallied import Times
 from shoal.tables.treatments import treated
 from shoal.utility.base import Measured
 
@@ -116,6 +117,8 @@ class Audit:
     """How the suppressed records that are published are written → how many are."""
     attacks: Attacks = field(default_factory=Attacks)
     """What attackers tried and found, and what was not tried."""
+    shows_nothing: bool = False
+    """Whether every published record shows ``*`` in every quasi-identifier."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -183,6 +186,7 @@ class Audit:
             "records": self.records,
             "published": self.published,
             "suppressed": self.suppressed,
+            "shows_nothing": self.shows_nothing,
             "starred": self.starred,
             "left_out": self.left_out,
             "classes": self.classes,
@@ -318,7 +322,11 @@ def audit(
     models = tuple(_recounted(model, census) for model in policy.models)
     records = published.records if given is None else given.records
     left_out = max(records - published.records, 0)
-    faults += _suppression_faults(policy, records, counted.starred, left_out)
+    silent_table, starred = shows_nothing(counted.classes, policy), counted.starred
+    if silent_table:
+        faults.append(_SHOWS_NOTHING)
+        starred = _starred_among_all(before, policy, rows, often, left_out)
+    faults += _suppression_faults(policy, records, starred, left_out)
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
@@ -331,7 +339,7 @@ def audit(
         policy,
         records,
         published.records,
-        counted.starred,
+        starred,
         left_out,
         len(counted.census.sizes),
         counted.census.sizes,
@@ -347,7 +355,31 @@ def audit(
         missing_values(counted.classes, frame, raw, policy, often.published, often.original),
         written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
         attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
+        silent_table,
     )
+
+
+_SHOWS_NOTHING = Fault(
+    "the table shows nothing: every record is * in every quasi-identifier",
+    hint="ask for less, allow more records to be suppressed, or leave out the columns that block",
+    kind="note",
+)
+
+
+def _starred_among_all(
+    original: Original | None, policy: Policy, rows: pl.Series | None, often: Often, left_out: int
+) -> int:
+    """Return how many records are suppressed where all show ``*``: at least, if nobody tells which they are."""
+    if original is None or original.apart:
+        return 0
+    forced = forced_suppression(original.frame, policy, original.readers)
+    if rows is not None and len(rows) and rows.max() < len(forced):  # type: ignore[operator]
+        return _records(forced.gather(rows), often.published)
+    return max(_records(forced, often.original) - left_out, 0)
+
+
+def _records(chosen: pl.Series, times: Times) -> int:
+    return int(chosen.sum()) if times is None else int(times.filter(chosen).sum())
 
 
 def _original(table: object, policy: Policy) -> Source:

@@ -116,6 +116,8 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
     verdict = "[bold green]every promise holds[/]" if audit.holds else "[bold red]it does not hold[/]"
     if not audit.models:
         verdict = "measured; nothing was promised" if audit.is_counted else "[bold red]it could not be counted[/]"
+    if audit.shows_nothing:
+        verdict += ", but [bold red]the table shows nothing[/]: every record is * in every quasi-identifier"
     console.print(f"Audit of the written file: {verdict}")
     for line in [] if audit.models or not audit.is_counted else measures(audit):
         console.print(f"  {line}", markup=False)

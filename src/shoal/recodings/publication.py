@@ -26,20 +26,22 @@ class Publication:
     """The class that shows ``*`` everywhere, -1 where there is none."""
     dropped: int
     """Records that are left out of the table."""
+    held: int = 0
+    """Records that are suppressed in a table where all others show ``*`` too."""
 
     @property
     def suppressed(self) -> int:
         """Records that show nothing: starred or left out.
 
-        Where *every* published record shows ``*`` everywhere, none was singled out: the table as a whole was
-        generalized to the top, which costs 1 per cell but suppresses nobody.
+        Where *every* published record shows ``*`` everywhere, the table as a whole was generalized to the top, which
+        costs 1 per cell but suppresses nobody, except those who could not be generalized so far.
         """
         return self.shows_nothing(alone=True)
 
     def shows_nothing(self, *, alone: bool) -> int:
         """Return the records that show nothing; ``alone``: there is nothing published beside these classes."""
         counts = self.starred >= 0 and not (alone and self.classes.count == 1)
-        return (int(self.classes.records[self.starred]) if counts else 0) + self.dropped
+        return (int(self.classes.records[self.starred]) if counts else self.held) + self.dropped
 
 
 def publish(
@@ -58,20 +60,28 @@ def publish(
     found) or if ``star`` is false.
     """
     draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
-    singled_out = bool((draft.members < 0).any())
     merged, starred = _merge(_with_starred_class(draft, frequencies))
     classes = _classes(merged, frequencies, background)
-    if starred >= 0 and (singled_out or merged.count > 1):
-        members = np.where(merged.members == starred, 0, -1).astype(np.int64)
-        only = replace(classes, count=1, members=members, shown=None, matches=_everyone(background))
-        nothing_left = bool((draft.members < 0).all())  # a table of stars is no release
-        fits = all(
-            bool(model.holds(only, background)[0] if model.classwise else model.holds(classes, background).all())
-            for model in models
-        )
-        if not star or nothing_left or not fits:
-            return _without(merged, starred, frequencies, background)
-    return Publication(classes, merged.columns, starred, 0)
+    out = draft.members < 0
+    if starred < 0 or (merged.count == 1 and not out.any()):
+        return Publication(classes, merged.columns, starred, 0)
+    members = np.where(merged.members == starred, 0, -1).astype(np.int64)
+    only = replace(classes, count=1, members=members, shown=None, matches=_everyone(background))
+    fits = all(
+        bool(model.holds(only, background)[0] if model.classwise else model.holds(classes, background).all())
+        for model in models
+    )
+    if star and fits and not out.all():  # a table of suppressed records is no release
+        return Publication(classes, merged.columns, starred, 0, int(draft.weights[out].sum()) * (merged.count == 1))
+    if merged.count == 1 and not out.all():  # the others show * too, and are not suppressed
+        return _left(merged, out, frequencies, background)
+    return _without(merged, starred, frequencies, background)
+
+
+def _left(draft: Draft, out: Bools, frequencies: Frequencies, background: Background) -> Publication:
+    """Leave out the suppressed records of a table in which the others show ``*`` everywhere."""
+    left = replace(draft, members=np.where(out, -1, draft.members).astype(np.int64))
+    return Publication(_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum()))
 
 
 def _within_boundaries(draft: Draft, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:

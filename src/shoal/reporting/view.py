@@ -90,7 +90,10 @@ def _verdict(audit: Audit) -> dict[str, Any]:
     )
     if not audit.published:
         text = "The published table has no records: every promise holds only because there is nothing to count."
-    return {"holds": True, "title": "Holds: the table keeps its policy", "text": text, "failures": []}
+    title = "Holds: the table keeps its policy"
+    if audit.shows_nothing:
+        title = "Holds, but shows nothing: every record is * in every quasi-identifier"
+    return {"holds": True, "title": title, "text": text, "failures": []}
 
 
 def _promise(entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
