@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from shoal.errors import Infeasible, NotFound
 from shoal.frequencies import Classes
 from shoal.policy import Policy
 from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
+from shoal.recodings.full_domain import FullDomain
 from shoal.recodings.local import Local
 from shoal.recodings.publication import Publication, publish
+from shoal.relaxations import Limits
 from shoal.tables.encode import Encoded, encode
 from shoal.tables.tallied import Times
 from shoal.utility.base import Outcome
@@ -141,25 +144,43 @@ def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Dec
 
 def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Decision:
     """Search among full-domain recodings."""
+    problem = policy.algorithm.posed(encoded.problem(policy, progress))
     try:
-        return _finish(policy.algorithm.search(encoded.problem(policy, progress)), encoded, policy)
+        return _finish(policy.algorithm.search(problem), encoded, policy)
     except Infeasible:
-        if not encoded.starred:
+        if encoded.starred:  # what breaks a model as a class of stars may comply where it is left out
+            return _settle_levels(replace(encoded, starred=False), policy, progress)
+        if not encoded.barred or not problem.attainable:
             raise
-    # what breaks a model as a class of stars may comply where it is left out
-    encoded = replace(encoded, starred=False)
-    return _finish(policy.algorithm.search(encoded.problem(policy, progress)), encoded, policy)
+        # by themselves they may fail, and comply as stars among those who are suppressed anyway
+        top = {column.name: column.max_level for column in encoded.columns}
+        everyone = FullDomain(top, np.zeros(len(problem.frequencies.tuples), bool))
+        found = _complying(everyone, encoded, policy)
+        if found is None:
+            raise
+        return found
 
 
 def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Decision]:
     """Yield what can be published after a search found nothing: some records given up, the others searched again."""
-    for remainder in coarsest(problem):
-        for recoding in _recodings(remainder, policy):
-            try:
-                yield _finish(recoding, encoded, policy)
-            except Infeasible:
-                continue
-            break
+    together = np.zeros(len(problem.frequencies.cell_counts), np.int64)
+    # by themselves they may fail, and comply as stars among those who are suppressed anyway
+    attempts = [[Local(together)]] if encoded.barred else []
+    for recodings in chain(attempts, (_recodings(remainder, policy) for remainder in coarsest(problem))):
+        complying = (_complying(recoding, encoded, policy) for recoding in recodings)
+        found = next((decision for decision in complying if decision is not None), None)
+        if found is not None:
+            yield found
+
+
+def _complying(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision | None:
+    """Return a decision that keeps every model as it is counted here, if the recoding is one."""
+    try:
+        decision = _finish(recoding, encoded, policy)
+    except Infeasible:
+        return None
+    pairs = zip(policy.models, decision.attained.values(), strict=True)
+    return decision if all(model.meets(attained) for model, attained in pairs) else None
 
 
 def _recodings(remainder: Remainder, policy: Policy) -> Iterator[Recoding]:
@@ -239,22 +260,18 @@ def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
     return encoded.barring(out) if records else encoded
 
 
-def blocking_boundaries(frame: pl.DataFrame, policy: Policy, times: Times = None) -> dict[str, dict[str, int]]:
-    """Return the boundaries that make the models unreachable: column → boundary → records that it holds back."""
-    if not frame.height or not any(column.boundaries for column in policy.quasi_identifiers.values()):
-        return {}
-    encoded = encode(frame, policy, times)
-    if encoded.barred > policy.may_suppress(encoded.frequencies.records):
-        return {}  # too many are suppressed before any boundary counts
-    return held_back(policy.algorithm.posed(encoded.problem(policy)), as_they_are=policy.algorithm.needs_hierarchies)
-
-
-def ceilings(frame: pl.DataFrame, policy: Policy, times: Times = None) -> list[Any]:
-    """Return what all records together attain of each model: no recoding attains more."""
+def limits(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Limits:
+    """Return what stands in the way of every recoding."""
     if not frame.height:
-        return [None for _ in policy.models]
+        return Limits([None for _ in policy.models], {}, blocked=True)
     encoded = encode(frame, policy, times)
+    blocked = encoded.barred > encoded.may_suppress(policy) or not encoded.searchable.records
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
     people = encoded.population
     whole = replace(whole, matches=None if people is None else lambda: np.array([people.size], np.int64))
-    return [model.measure(whole, encoded.background) for model in policy.models]
+    ceilings = [model.measure(whole, encoded.background) for model in policy.models]
+    boundaries: dict[str, dict[str, int]] = {}
+    if not blocked and any(column.boundaries for column in policy.quasi_identifiers.values()):
+        problem = policy.algorithm.posed(encoded.problem(policy))
+        boundaries = held_back(problem, as_they_are=policy.algorithm.needs_hierarchies)
+    return Limits(ceilings, boundaries, blocked=blocked)

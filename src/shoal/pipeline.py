@@ -11,7 +11,7 @@ import polars as pl
 from shoal.algorithms.base import Progress, silent
 from shoal.auditing import audit
 from shoal.bounds import LowerBound
-from shoal.decision import blocking_boundaries, ceilings, decide
+from shoal.decision import decide, limits
 from shoal.errors import AuditFailed, Infeasible, Misfit
 from shoal.manifest import manifest_of
 from shoal.outputs import Anatomy
@@ -95,9 +95,8 @@ def anonymize(
     try:
         decision = decide(source.frame, policy, progress, source.times).bounded(bound, progress)
     except Infeasible as error:
-        told = source.frame, policy, source.times
-        known, held = ceilings(*told), blocking_boundaries(*told)
-        raise explained(error, policy, lambda other: _loss_of(source, other), known, held) from None
+        known = limits(source.frame, policy, source.times)
+        raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
     applied = apply(named, policy, decision.encoded, decision.publication, source.times)
     made = formed(applied, source.frame, policy)
     # the caller's own: what they do to it does not reach the release

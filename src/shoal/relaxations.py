@@ -18,40 +18,48 @@ _SECONDS = 30.0
 _LEAST, _MOST = 2, 5
 
 
-def explained(
-    error: Infeasible,
-    policy: Policy,
-    attempt: Attempt,
-    ceilings: Sequence[Any] | None = None,
-    boundaries: Mapping[str, Mapping[str, int]] | None = None,
-) -> Infeasible:
+@dataclass(frozen=True)
+class Limits:
+    """What stands in the way of every recoding."""
+
+    ceilings: Sequence[Any]
+    """What all records together attain of each model: one that asks for more must be relaxed whatever else is done."""
+    boundaries: Mapping[str, Mapping[str, int]]
+    """The boundaries that make the models unreachable: column → boundary → records that it holds back."""
+    blocked: bool
+    """Whether too many records must be suppressed, whatever the models ask for."""
+
+
+def explained(error: Infeasible, policy: Policy, attempt: Attempt, limits: Limits) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
-    Every relaxation is tried on the data before it is offered. ``ceilings`` are what all records together attain of
-    each model: no recoding can attain more, so a model that asks for more must be relaxed whatever else is done.
-    ``boundaries`` are those that make the models unreachable.
+    Every relaxation is tried on the data before it is offered.
     """
     if policy.has_secret_seed:  # what is promised of a sample must not be chosen by what the data allow
         return error
     trial = _Trial(policy, attempt, time.monotonic() + _SECONDS)
     failing = [
         number
-        for number, (model, ceiling) in enumerate(zip(policy.models, ceilings or (), strict=False))
+        for number, (model, ceiling) in enumerate(zip(policy.models, limits.ceilings, strict=True))
         if ceiling is not None and not model.meets(ceiling)
     ]
-    if failing and ceilings:
-        attainable, found = _lowered(policy, failing, ceilings, trial)
+    if failing:
+        attainable, found = _lowered(policy, failing, limits.ceilings, trial)
         blocking = sorted({name for number in failing for name in policy.models[number].sensitive_columns})
     else:
         attainable, found = _single_changes(policy, trial)
-        blocking = list(boundaries or error.blocking) or _blocking(policy, trial)
+        blocking = list(limits.boundaries or error.blocking) or _blocking(policy, trial)
     if len(found) < _LEAST:
         for text, changed in (*_columns(policy), *_dropped_models(policy)):
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
     found.sort(key=lambda relaxation: relaxation.loss)
     return type(error)(
-        error.faults, blocking=blocking, attainable=attainable, relaxations=found[:_MOST], boundaries=boundaries
+        error.faults,
+        blocking=blocking,
+        attainable={} if limits.blocked else attainable,
+        relaxations=found[:_MOST],
+        boundaries=limits.boundaries,
     )
 
 
@@ -59,7 +67,7 @@ def _lowered(
     policy: Policy, failing: list[int], ceilings: Sequence[Any], trial: _Trial
 ) -> tuple[dict[str, Any], list[Relaxation]]:
     """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
-    attainable = {policy.models[number].key(): ceilings[number] for number in failing}
+    attainable: dict[str, Any] = {}
     found: list[Relaxation] = []
     for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
         models, texts = list(policy.models), []
@@ -72,6 +80,8 @@ def _lowered(
             models[number] = weaker or models[number]
         changed = policy.asking(models)
         offered = trial.offer(" and ".join(texts), changed)
+        if part == 1:
+            attainable = _attainable(policy, failing, ceilings, trial, lowered=bool(offered))
         if not offered and part == 1:
             offered = [
                 Relaxation(f"{' and '.join(texts)}, and {other.text}", other.policy, other.loss)
@@ -83,6 +93,25 @@ def _lowered(
         names = " and ".join(policy.models[number].key() for number in failing)
         found += trial.offer(f"do not ask for {names}", policy.asking(rest))
     return attainable, _without_dominated(found)
+
+
+def _attainable(
+    policy: Policy, failing: list[int], ceilings: Sequence[Any], trial: _Trial, *, lowered: bool
+) -> dict[str, Any]:
+    """Return the most that can be asked of the failing models: what all records together attain, where that works."""
+    if lowered:
+        return {policy.models[number].key(): ceilings[number] for number in failing}
+    if len(failing) > 1:
+        return {}
+    return _best_told(policy, failing[0], trial)
+
+
+def _best_told(policy: Policy, number: int, trial: _Trial) -> dict[str, Any]:
+    """Return the best value of a model by its name; none where there was no time to find it."""
+    best, model = _best_value(policy, number, trial), policy.models[number]
+    if trial.late or (best is None and not isinstance(model.asked, int)):
+        return {}
+    return {model.key(): 1 if best is None else best}
 
 
 def _without_dominated(found: list[Relaxation]) -> list[Relaxation]:

@@ -31,7 +31,8 @@ class Remainder:
 
     def recoding(self) -> Local:
         """Return these classes as they are."""
-        return self.extended(Local(self.members[self.cells]))
+        numbers: Ints = np.unique(self.members[self.cells], return_inverse=True)[1].astype(np.int64)
+        return self.extended(Local(numbers))
 
     @property
     def cells(self) -> Ints:

@@ -152,11 +152,17 @@ class Problem:
     @property
     def attainable(self) -> bool:
         """Whether some recoding may keep the models: a quick necessary test on all records together."""
-        if self.absorbing:
-            return bool(self.holds(self._as_stars()).all())  # where all together fail, every class fails
-        if self.monotone and not self.max_suppressed:
-            return bool(self.holds(self._as_stars()).all())  # a union of classes that comply would comply
-        return True
+        proves = self.absorbing or (self.monotone and not self.max_suppressed and not self.barred)
+        if not proves:
+            return True
+        # where all together fail, every class fails; those who are suppressed anyway may be starred beside the others
+        return bool(self.holds(self._as_stars()).all()) or (bool(self.barred) and bool(self.holds(self._whole()).all()))
+
+    def _whole(self) -> Classes:
+        """All records in one class that shows ``*``, those too who are suppressed whatever a search does."""
+        whole, people = self.background.whole, self.background.population
+        together = Classes.of(whole, np.zeros(len(whole.cell_counts), np.int64), 1)
+        return replace(together, matches=None if people is None else lambda: np.array([people.size], np.int64))
 
     def _as_stars(self) -> Classes:
         """All records in one class that shows ``*``: everyone in the population matches it."""
