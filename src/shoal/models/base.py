@@ -37,8 +37,6 @@ class Tally:
         For each class, its missing values that may be any value.
     table, table_blank, table_persons
         How many have each value in the whole table, how many a missing one that may be any, and how many there are.
-    lost
-        Whether the whole table leaves out records without a value, which are never published but as ``*``.
     ranked
         Whether values are numbered in their order, where they have one.
     paths
@@ -52,7 +50,6 @@ class Tally:
     table: Mapping[int, int]
     table_blank: int
     table_persons: int
-    lost: bool = False
     ranked: bool = False
     paths: tuple[tuple[str, ...], ...] | None = None
 
