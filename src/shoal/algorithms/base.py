@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.catalog import Entry
-from shoal.errors import Infeasible, PolicyError
+from shoal.errors import Fault, Infeasible, PolicyError
 from shoal.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Column, Recoding
@@ -161,13 +161,18 @@ class Problem:
     def infeasible(self) -> Infeasible:
         """Say that not even all records together satisfy the models."""
         everything = self._with_matches(self.together())
-        failing = [
-            f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
-            for model in self.models
-            if not model.meets(attained := model.measure(everything, self.background))
-        ]
-        reason = "; ".join(failing) or "no allowed recoding satisfies the models"
-        return Infeasible(f"the models cannot hold: {reason}")
+        attained = [(model, model.measure(everything, self.background)) for model in self.models]
+        failing = [(model, value) for model, value in attained if not model.meets(value)]
+        told = [f"{model.key()} asks for {model.asked}, the whole table attains {value}" for model, value in failing]
+        reason = "; ".join(told) or "no allowed recoding satisfies the models"
+        hint = "; ".join(dict.fromkeys(filter(None, (self._unknown(model) for model, _ in failing))))
+        return Infeasible(Fault(f"the models cannot hold: {reason}", hint=hint))
+
+    def _unknown(self, model: PrivacyModel) -> str:
+        """Say how many missing values a model must think the worst of, where it compares with the whole table."""
+        names = model.sensitive_columns
+        unknown = int(self.background.table(names).wild[0]) if "table" in model.needs else 0
+        return f"missing values of {', '.join(names)} may be any, the worst counts: {unknown}" if unknown else ""
 
 
 def titles(models: Sequence[PrivacyModel]) -> list[str]:
