@@ -71,7 +71,7 @@ def _faults(source: Source, policy: Policy) -> Iterator[Fault]:
     unread = list(unreadable(policy))
     if unread:
         yield from unread
-        policy = policy.replace(population=None, models=[KAnonymity(k=2)])  # look at the rest
+        policy = policy.asking([KAnonymity(k=2)]).replace(population=None)  # look at the rest
     yield from population_faults(frame, policy)
     yield from _across(source.records, policy)
     for name, spec in policy.quasi_identifiers.items():
