@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from shoal.catalog import Entry
 from shoal.errors import Fault, Infeasible, PolicyError
 from shoal.frequencies import Background, Classes, Frequencies
-from shoal.models.base import PrivacyModel
+from shoal.models.base import PrivacyModel, titles
 from shoal.recodings.base import Column, Recoding
 from shoal.recodings.covering import matching_locally
 from shoal.utility.base import Metric
@@ -161,11 +161,14 @@ class Problem:
     def infeasible(self) -> Infeasible:
         """Say that not even all records together satisfy the models."""
         everything = self._with_matches(self.together())
-        attained = [(model, model.measure(everything, self.background)) for model in self.models]
-        failing = [(model, value) for model, value in attained if not model.meets(value)]
-        told = [f"{model.key()} asks for {model.asked}, the whole table attains {value}" for model, value in failing]
+        failing, told = [], []
+        for title, model in zip(titles(self.models), self.models, strict=True):
+            attained = model.measure(everything, self.background)
+            if not model.meets(attained):
+                failing.append(model)
+                told.append(f"{title} asks for {model.asked}, the whole table attains {attained}")
         reason = "; ".join(told) or "no allowed recoding satisfies the models"
-        hint = "; ".join(dict.fromkeys(filter(None, (self._unknown(model) for model, _ in failing))))
+        hint = "; ".join(dict.fromkeys(filter(None, map(self._unknown, failing))))
         return Infeasible(Fault(f"the models cannot hold: {reason}", hint=hint))
 
     def _unknown(self, model: PrivacyModel) -> str:
@@ -173,15 +176,6 @@ class Problem:
         names = model.sensitive_columns
         unknown = int(self.background.table(names).wild[0]) if "table" in model.needs else 0
         return f"missing values of {', '.join(names)} may be any, the worst counts: {unknown}" if unknown else ""
-
-
-def titles(models: Sequence[PrivacyModel]) -> list[str]:
-    """Return the name of each model, with its column where two models have the same name."""
-    keys = [model.key() for model in models]
-    return [
-        key if keys.count(key) == 1 else f"{key} on {', '.join(model.sensitive_columns) or number}"
-        for number, (key, model) in enumerate(zip(keys, models, strict=True))
-    ]
 
 
 class Algorithm(Entry):
