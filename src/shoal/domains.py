@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +15,37 @@ Kind = Literal["integer", "float", "date", "datetime", "boolean", "text"]
 
 STAR = "*"
 """What a suppressed value is published as, and the label at the top of every hierarchy."""
+
+
+MISSING = "(missing)"
+"""How a missing value is written inside a set of values."""
+ELLIPSIS = "…"
+"""How the name of a group writes that some of its values are left out."""
+
+
+def write_set(texts: Iterable[str | None]) -> str:
+    """Return how a set of values is published: those that could be read as something else are quoted.
+
+    Examples
+    --------
+    >>> print(write_set(["a", "b, c", "(missing)", None]))
+    {a, "b, c", "(missing)", (missing)}
+    """
+    return "{" + ", ".join(map(write_item, texts)) + "}"
+
+
+def write_item(text: str | None) -> str:
+    """Return how a value is written inside a set.
+
+    Examples
+    --------
+    >>> print(write_item("a"), write_item("{a}"))
+    a "{a}"
+    """
+    if text is None:
+        return MISSING
+    is_plain = text.strip() == text != MISSING and not any(mark in text for mark in (*',{}"', ELLIPSIS))
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
 Profiles = Callable[[], npt.NDArray[np.float64]]

@@ -27,6 +27,7 @@ Ints = npt.NDArray[np.int64]
 _RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
 _MISSING = "(missing)"
+_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Reader:
         if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
         if self._set(text) is not None:
-            return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
+            return {self.place[item] for item in members_of(text) or () if item in self.place}
         read = self._elsewhere(text)
         return () if read is None else read.values
 
@@ -197,8 +198,7 @@ class Reader:
         """Return the values that a published text may stand for, and whether the missing one is among them."""
         if text is None:
             return (), True
-        missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
-        return self._values(text), missing
+        return self._values(text), text == STAR or self._holds_missing(text)
 
     def extent(self, text: str | None) -> tuple[float, float] | None:
         """Return the least and the greatest number that a label or range covers; ``None`` for any other text."""
@@ -274,7 +274,7 @@ class Reader:
     def _holds_missing(self, text: str) -> bool:
         """Whether a text that is no value and no label is a set with the missing value in it."""
         known = text in self.place or text in self.covered
-        return not known and text.startswith("{") and None in map(_item, _items(text[1:-1]))
+        return not known and None in (members_of(text) or ())
 
     def climb(self, text: str | None) -> float:
         """Return the lowest level with a label as wide as a readable text, as a share of the height."""
@@ -315,9 +315,9 @@ class Reader:
         return (float(domain.values[high]) - float(domain.values[low])) / domain.span if domain.span > 0 else 0.0
 
     def _set(self, text: str) -> float | None:
-        if not (text.startswith("{") and text.endswith("}")):
+        items = members_of(text)
+        if items is None:
             return None
-        items = [_item(item) for item in _items(text[1:-1])]
         known = all(item in self.place if item is not None else self.blank for item in items)
         return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
 
@@ -334,14 +334,32 @@ def named(text: str) -> list[str]:
     if found:
         return [found[1], found[2]]
     if text.startswith("{") and text.endswith("}"):
-        return [item for item in map(_item, _items(text[1:-1])) if item is not None]
+        listed = [item for item in _items(text[1:-1]) if not item.startswith(_ELLIPSIS)]
+        return [item for item in map(_item, listed) if item is not None]
     return [] if text == STAR else [text]
+
+
+def members_of(text: str) -> list[str | None] | None:
+    """Return what a set lists, ``None`` being the missing value; nothing where a text is no set, or leaves some out.
+
+    Examples
+    --------
+    >>> members_of('{a, "(missing)", (missing)}'), members_of("{a, … 5 …, g}"), members_of("a")
+    (['a', '(missing)', None], None, None)
+    """
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    items = _items(text[1:-1])
+    return None if any(item.startswith(_ELLIPSIS) for item in items) else [_item(item) for item in items]
 
 
 def _item(text: str) -> str | None:
     if text == _MISSING:
         return None
-    quoted: str = json.loads(text) if text.startswith('"') else text
+    try:
+        quoted: str = json.loads(text) if text.startswith('"') else text
+    except ValueError:  # somebody else's quotes
+        return text
     return quoted
 
 

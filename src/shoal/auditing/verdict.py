@@ -193,7 +193,8 @@ class Audit:
             "classes": self.classes,
             "counted": "persons" if self.policy.subject else "records",
             "models": [
-                entry.to_dict() | {"title": title} for title, entry in zip(self.titles, self.models, strict=True)
+                entry.to_dict() | ({"title": title} if title != entry.model.key() else {})
+                for title, entry in zip(self.titles, self.models, strict=True)
             ],
             "utility": {name: _plain(value) for name, value in self.utility.items()},
             "risk": self.risk,

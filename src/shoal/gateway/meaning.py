@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shoal.auditing.notations import span_of
-from shoal.auditing.reading import named
+from shoal.auditing.reading import members_of
 from shoal.domains import STAR, Domain, Kind
 from shoal.errors import Refused
 from shoal.gateway.request import Sign, Value
@@ -164,11 +164,11 @@ class Meanings:
         return None if span is None else Meaning(None, span.low, span.high, span.with_low, span.with_high, text=text)
 
     def _set(self, text: str) -> Meaning | None:
-        if not (text.startswith("{") and text.endswith("}")):
+        members = members_of(text)
+        if not members:
             return None
-        return Meaning(
-            frozenset(_leaf(item, self.kind) for item in named(text)), missing="(missing)" in text, text=text
-        )
+        values = frozenset(_leaf(item, self.kind) for item in members if item is not None)
+        return Meaning(values, missing=None in members, text=text)
 
     def _mask(self, text: str) -> Meaning | None:
         if STAR not in text or self.hierarchy is None or self.hierarchy.key() != "mask":
