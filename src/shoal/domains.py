@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,6 +47,53 @@ def write_item(text: str | None) -> str:
         return MISSING
     is_plain = text.strip() == text != MISSING and not any(mark in text for mark in (*',{}"', ELLIPSIS))
     return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def read_set(text: str) -> list[str | None] | None:
+    """Return what a set lists, ``None`` being the missing value; nothing where a text is no set, or leaves some out.
+
+    Examples
+    --------
+    >>> read_set('{a, "(missing)", (missing)}'), read_set("{a, … 5 …, g}"), read_set("a")
+    (['a', '(missing)', None], None, None)
+    """
+    if not (text.startswith("{") and text.endswith("}")) or any(item.startswith(ELLIPSIS) for item in _items(text)):
+        return None
+    return read_items(text)
+
+
+def read_items(text: str) -> list[str | None]:
+    """Return what a text in braces lists; values that it leaves out are not among them.
+
+    Examples
+    --------
+    >>> read_items("{a, … 5 …, g}")
+    ['a', 'g']
+    """
+    return [_read_item(item) for item in _items(text) if not item.startswith(ELLIPSIS)]
+
+
+_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a text in braces as they are written; none where it is not well written."""
+    inner, items, at = text[1:-1], [], 0
+    while at < len(inner):
+        found = _ITEM.match(inner, at)
+        if found is None:
+            return []
+        items.append(found[1].strip())
+        at = found.end()
+    return items
+
+
+def _read_item(text: str) -> str | None:
+    try:
+        quoted: str = json.loads(text) if text.startswith('"') else text
+    except ValueError:  # somebody else's quotes
+        return text
+    return None if text == MISSING else quoted
 
 
 Profiles = Callable[[], npt.NDArray[np.float64]]

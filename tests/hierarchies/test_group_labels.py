@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.auditing.reading import Reader, members_of
-from shoal.domains import Domain, write_set
+from shoal.auditing.reading import Reader
+from shoal.domains import Domain, read_set, write_set
 from shoal.gateway.meaning import Meanings
 from shoal.hierarchies import Ordering, Similarity
 from shoal.hierarchies._groups import group_label
@@ -34,7 +34,7 @@ def similarity(values: list[str]) -> Domain:
 
 @given(VALUES)
 def test_a_set_is_read_as_it_was_written(values: list[str]) -> None:
-    assert members_of(write_set([*values, None])) == [*values, None]
+    assert read_set(write_set([*values, None])) == [*values, None]
 
 
 @settings(deadline=None)
@@ -47,7 +47,7 @@ def test_every_group_has_its_own_name_and_tells_its_members(hierarchy: Hierarchy
             members = [text for text, own in zip(values, step.numbers.tolist(), strict=True) if own == number]
             assert groups.setdefault(name, members) == members  # of all levels
             if len(members) > 1:
-                assert members_of(name) == (members if len(members) <= 4 else None)
+                assert read_set(name) == (members if len(members) <= 4 else None)
 
 
 @pytest.mark.parametrize("values", [["(missing)", "NA", "x", "y"], ["a, b", "c", "a", "b, c"], ['"', "{a", "a}", "\\"]])
@@ -66,7 +66,7 @@ def test_the_audit_reads_what_was_published(values: list[str], hierarchy: str) -
     assert release.table["q"].n_unique() == 2 and release.loss == release.claimed_loss
     for text in release.table["q"].unique():
         held = {value for value in values if reader.covers(text, value)}
-        assert {*(members_of(text) or ())} == held and len(held) == 2
+        assert {*(read_set(text) or ())} == held and len(held) == 2
         assert not reader.covers(text, None)
 
 

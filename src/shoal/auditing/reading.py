@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.notations import Foreign, foreign
-from shoal.domains import STAR, Domain
+from shoal.domains import STAR, Domain, read_items, read_set
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
@@ -25,9 +24,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
-_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
-_MISSING = "(missing)"
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True)
@@ -149,7 +145,7 @@ class Reader:
         if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
         if self._set(text) is not None:
-            return {self.place[item] for item in members_of(text) or () if item in self.place}
+            return {self.place[item] for item in read_set(text) or () if item in self.place}
         read = self._elsewhere(text)
         return () if read is None else read.values
 
@@ -274,7 +270,7 @@ class Reader:
     def _holds_missing(self, text: str) -> bool:
         """Whether a text that is no value and no label is a set with the missing value in it."""
         known = text in self.place or text in self.covered
-        return not known and None in (members_of(text) or ())
+        return not known and None in (read_set(text) or ())
 
     def climb(self, text: str | None) -> float:
         """Return the lowest level with a label as wide as a readable text, as a share of the height."""
@@ -315,7 +311,7 @@ class Reader:
         return (float(domain.values[high]) - float(domain.values[low])) / domain.span if domain.span > 0 else 0.0
 
     def _set(self, text: str) -> float | None:
-        items = members_of(text)
+        items = read_set(text)
         if items is None:
             return None
         known = all(item in self.place if item is not None else self.blank for item in items)
@@ -334,41 +330,5 @@ def named(text: str) -> list[str]:
     if found:
         return [found[1], found[2]]
     if text.startswith("{") and text.endswith("}"):
-        listed = [item for item in _items(text[1:-1]) if not item.startswith(_ELLIPSIS)]
-        return [item for item in map(_item, listed) if item is not None]
+        return [item for item in read_items(text) if item is not None]
     return [] if text == STAR else [text]
-
-
-def members_of(text: str) -> list[str | None] | None:
-    """Return what a set lists, ``None`` being the missing value; nothing where a text is no set, or leaves some out.
-
-    Examples
-    --------
-    >>> members_of('{a, "(missing)", (missing)}'), members_of("{a, … 5 …, g}"), members_of("a")
-    (['a', '(missing)', None], None, None)
-    """
-    if not (text.startswith("{") and text.endswith("}")):
-        return None
-    items = _items(text[1:-1])
-    return None if any(item.startswith(_ELLIPSIS) for item in items) else [_item(item) for item in items]
-
-
-def _item(text: str) -> str | None:
-    if text == _MISSING:
-        return None
-    try:
-        quoted: str = json.loads(text) if text.startswith('"') else text
-    except ValueError:  # somebody else's quotes
-        return text
-    return quoted
-
-
-def _items(inner: str) -> list[str]:
-    items, at = [], 0
-    while at < len(inner):
-        found = _ITEM.match(inner, at)
-        if found is None:
-            return []
-        items.append(found[1].strip())
-        at = found.end()
-    return items

@@ -10,8 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shoal.auditing.notations import span_of
-from shoal.auditing.reading import members_of
-from shoal.domains import STAR, Domain, Kind
+from shoal.domains import STAR, Domain, Kind, read_set
 from shoal.errors import Refused
 from shoal.gateway.request import Sign, Value
 from shoal.hierarchies.base import Hierarchy
@@ -164,7 +163,7 @@ class Meanings:
         return None if span is None else Meaning(None, span.low, span.high, span.with_low, span.with_high, text=text)
 
     def _set(self, text: str) -> Meaning | None:
-        members = members_of(text)
+        members = read_set(text)
         if not members:
             return None
         values = frozenset(_leaf(item, self.kind) for item in members if item is not None)
