@@ -12,7 +12,9 @@ from unittest import mock
 import polars as pl
 from hypothesis import strategies as st
 
+from shoal.domains import STAR
 from shoal.policy import Policy
+from shoal.tables.tallied import Tallied
 
 
 @contextmanager
@@ -22,12 +24,25 @@ def unexplained() -> Iterator[None]:
         yield
 
 
+def tally(frame: pl.DataFrame, *, halves: bool = False) -> Tallied:
+    """Return a table by its distinct records; or with each of them in parts, in another order."""
+    keys = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(frame)])
+    counted = keys.group_by(keys.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("times"))
+    if halves:
+        more = counted.filter(pl.col("times") > 1)
+        counted = counted.with_columns(pl.when(pl.col("times") > 1).then(1).otherwise(pl.col("times")).alias("times"))
+        counted = pl.concat([more.with_columns(pl.col("times") - 1), counted]).reverse()
+    distinct = counted.drop("times")
+    distinct.columns = frame.columns
+    return Tallied(distinct, counted["times"])
+
+
 NAMES = ["age", "zip code", "père", "a,b", 'q"q', "*", "[x, y]", "Δt", " spaced", "index", "name with\ttab"]
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "integer": st.integers(-3, 40),
     "float": st.sampled_from([-1.5, 0.0, 0.1, 0.3, 2.5, 1e6]),
-    "text": st.sampled_from(["a", "b", "c", "d,e", "{f}", "*", "(missing)", "ü", "[1, 2]", 'g"h']),
+    "text": st.sampled_from(["a", "b", "c", "d,e", "{f}", "(missing)", "ü", "[1, 2]", 'g"h']),
     "boolean": st.booleans(),
     "date": st.sampled_from([date(1994, 12, 31), date(1995, 1, 1), date(1995, 1, 31), date(2004, 2, 29)]),
 }
@@ -145,6 +160,26 @@ def tables_and_policies(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
         publish=draw(st.sampled_from(["labels", "ranges", "sets"])),
     )
     return pl.DataFrame(list(columns.values())), policy
+
+
+def starred_columns(table: pl.DataFrame, policy: Policy) -> list[str]:
+    """Return the quasi-identifiers that have a value ``*``: the table is refused for them."""
+    texts = (name for name in policy.quasi_identifiers if table[name].dtype in (pl.String, pl.Categorical))
+    return [name for name in texts if STAR in table[name].cast(pl.String).to_list()]
+
+
+@st.composite
+def tables_with_a_star(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
+    """Tables with a value ``*`` in a quasi-identifier, which nobody could tell from a suppressed one: refused."""
+    table, policy = draw(tables_and_policies().filter(lambda case: case[0].height))
+    name = draw(st.sampled_from(list(policy.quasi_identifiers)))
+    stars = draw(st.lists(st.booleans(), min_size=table.height, max_size=table.height).filter(any))
+    texts = draw(st.lists(VALUES["text"] | st.none(), min_size=table.height, max_size=table.height))
+    held = [STAR if is_star else text for is_star, text in zip(stars, texts, strict=True)]
+    columns = [pl.Series(name, held, dtype=pl.String) if column.name == name else column for column in table]
+    role = {**draw(hierarchies("text")), "missing": policy.quasi_identifiers[name].missing}
+    roles = {**policy.quasi_identifiers, name: role}
+    return pl.DataFrame(columns), policy.replace(quasi_identifiers=roles)
 
 
 WORDS = [

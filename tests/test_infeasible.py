@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import Infeasible
@@ -56,6 +57,99 @@ def test_what_is_offered_works_whatever_the_table(case: tuple[pl.DataFrame, Poli
         assert losses == sorted(losses)
         for relaxation in error.relaxations:
             assert shoal.anonymize(table, relaxation.policy).audit.holds, relaxation.text
+
+
+def _published_by(asked: Policy, columns: list[str]) -> set[str]:
+    """The columns that a release of a policy may have."""
+    named = {*asked.quasi_identifiers, *asked.sensitive, *asked.pseudonyms.values()}
+    others = {*columns} - named - {*asked.hidden} if asked.others == "keep" else set()
+    return named | others
+
+
+@st.composite
+def _demanding(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
+    """Tables with policies that ask for much, with columns in every role that can hide one."""
+    count = draw(st.integers(4, 10))
+
+    def column(*values: Any) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=count, max_size=count))
+
+    table = pl.DataFrame(
+        {
+            "age": column(21, 25, 60, 91),
+            "zip": column("02138", "02139", "94110"),
+            "illness": column("flu", "cold", None),
+            "own": column(2, 3, 9),
+            "weight": column(1, 2, 3),
+            "note": column("x", "y"),
+            "who": list(range(count)),
+        },
+        schema_overrides={"illness": pl.String},
+    )
+    models: list[dict[str, Any]] = [{"name": "personal-k", "on": "own", "most": draw(st.sampled_from([None, 4]))}]
+    models += draw(
+        st.lists(
+            st.sampled_from(
+                [
+                    {"name": "k-anonymity", "k": 4},
+                    {"preset": "ihsn-5"},
+                    {"name": "distinct-l-diversity", "on": "illness", "l": 3},
+                    {"name": "t-closeness", "on": "illness", "t": 0.01},
+                    {"name": "scenarios", "known": [["age"]], "k": 3},
+                    {"name": "k-map", "k": 30},
+                ]
+            ),
+            min_size=1,
+            max_size=3,
+            unique_by=str,
+        )
+    )
+    weighed = any(model.get("name") == "k-map" for model in models) or draw(st.booleans())
+    others = draw(st.sampled_from([None, "keep", "drop"]))
+    hidden = {"note": {"pseudonym": False}} if others is None or draw(st.booleans()) else {}
+    hidden |= {"who": {}} if others is None or weighed else {}
+    hidden |= {"weight": {}} if others is None or draw(st.booleans()) else {}
+    policy = Policy(
+        identifiers=hidden,
+        quasi_identifiers={
+            "age": {"treatment": draw(st.sampled_from([None, "age-90"])), "hierarchy": "suppress"},
+            "zip": {"hierarchy": "mask", "keep": [3], "boundaries": draw(st.sampled_from([[], ["021**"]]))},
+        },
+        sensitive={"illness": {"missing": draw(st.sampled_from(["own-value", "suppress"]))}},
+        others=others,
+        subject=None if weighed else "who",
+        survey_weight="weight" if weighed else None,
+        models=models,
+        algorithm=draw(st.sampled_from(["optimal", "mondrian", "top-down-greedy"])),
+        max_suppressed=draw(st.sampled_from([0.0, 0.2])),
+    )
+    return table, policy
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(_demanding())
+def test_what_is_offered_shows_no_column_that_was_hidden(case: tuple[pl.DataFrame, Policy]) -> None:
+    table, asked = case
+    try:
+        shoal.anonymize(table, asked)
+    except Infeasible as error:
+        for relaxation in error.relaxations:
+            release = shoal.anonymize(table, relaxation.policy)
+            assert {*release.table.columns} <= _published_by(asked, table.columns), relaxation.text
+
+
+@pytest.mark.parametrize("others", [None, "keep", "drop"])
+def test_what_each_person_asks_for_stays_hidden_when_nobody_reads_it(others: str | None) -> None:
+    table = pl.DataFrame({"q": [1, 1, 2, 3], "own": [9, 2, 2, 2], "s": ["a", "a", "b", "b"]})
+    models = [{"name": "k-anonymity", "k": 2}, {"name": "personal-k", "on": "own"}, {**L3, "on": "s"}]
+    asked = Policy(quasi_identifiers={"q": "suppress"}, sensitive=["s"], models=models, others=others)
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(table, asked)
+    without = [
+        one for one in caught.value.relaxations if "do not ask for personal-k and distinct-l-diversity" in one.text
+    ]
+    assert without
+    assert shoal.anonymize(table, without[0].policy).table.columns == ["q", "s"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -13,10 +13,11 @@ import polars as pl
 
 from shoal.algorithms._coarsest import Remainder, coarsest
 from shoal.algorithms._held import held_back, hopeless
-from shoal.algorithms.base import Problem, Progress, silent, titles
+from shoal.algorithms.base import Problem, Progress, silent
 from shoal.bounds import LowerBound
 from shoal.errors import Infeasible, NotFound
 from shoal.frequencies import Classes
+from shoal.models.base import titles
 from shoal.policy import Policy
 from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
 from shoal.recodings.full_domain import FullDomain

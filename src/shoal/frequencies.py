@@ -179,18 +179,9 @@ class Background:
     def table(self, names: tuple[str, ...]) -> Histogram:
         """Return how often each value occurs in the whole table, as one class; several columns are taken as one."""
         if names not in self._tables:
-            one_class = np.where(self._lost(names), -1, 0).astype(np.int64)
+            one_class = np.zeros(len(self.whole.cell_counts), np.int64)
             self._tables[names] = Classes.of(self.whole, one_class, 1).histogram(self.known(names))
         return self._tables[names]
-
-    def has_lost(self, names: Sequence[str]) -> bool:
-        """Return whether there are records without a value, which the table leaves out and a class might not."""
-        return bool(self._lost(names).any())
-
-    def _lost(self, names: Sequence[str]) -> Bools:
-        lost = [self.whole.sensitive[:, column.place] >= column.size for column in self.known(names)]
-        result: Bools = np.logical_or.reduce(lost)
-        return result
 
     def counts(self, names: tuple[str, ...], values: Ints) -> Ints:
         """Return how often each of some values occurs in the whole table."""
@@ -293,8 +284,8 @@ class Classes:
     def histogram(self, columns: Sequence[Known]) -> Histogram:
         """Return how often each value of a column occurs in each class; several columns are taken as one value.
 
-        A combination is wild where one of its parts is. So are the records without a value, which are suppressed:
-        among starred ones they may be in a class. Counted once for several models of one column.
+        A combination is wild where one of its parts is. So are the records without a value, which are suppressed: they
+        may have had any, and among starred ones they may be in a class. Counted once for several models of one column.
         """
         places = tuple(column.place for column in columns)
         if places not in self._histograms:

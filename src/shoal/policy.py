@@ -132,9 +132,21 @@ class Policy(Frozen):
         return self
 
     def asking(self, models: Sequence[PrivacyModel]) -> Policy:
-        """Return the same policy with other models; it no longer follows presets that ask for more."""
+        """Return the same policy with other models; it no longer follows presets that ask for more.
+
+        What each person asks for stays hidden where no model reads it any more: it becomes an identifier.
+
+        Examples
+        --------
+        >>> from shoal.models.k_anonymity import KAnonymity
+        >>> policy = Policy(quasi_identifiers=["age"], others="keep", models=[{"name": "personal-k", "on": "own"}])
+        >>> policy.asking([KAnonymity(k=2)]).hidden
+        ('own',)
+        """
         met = [name for name in self.presets if not presets.find(name).unmet(models)]
-        return self.replace(models=models, presets=met)
+        read = {name for model in models for name in model.hidden_columns}
+        unread = {name: Identifier() for name in self.asks if name not in read}
+        return self.replace(models=models, presets=met, identifiers=unread | self.identifiers)
 
     @field_validator("loss")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.errors import Infeasible, PolicyError, ShoalError
 from shoal.hierarchies.suppress import Suppress
+from shoal.models.base import titles
 from shoal.policy import Policy, Relaxation
 
 Attempt = Callable[[Policy], float]
@@ -67,7 +68,7 @@ def _lowered(
     policy: Policy, failing: list[int], ceilings: Sequence[Any], trial: _Trial
 ) -> tuple[dict[str, Any], list[Relaxation]]:
     """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
-    attainable: dict[str, Any] = {}
+    names, attainable = titles(policy.models), dict[str, Any]()
     found: list[Relaxation] = []
     for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
         models, texts = list(policy.models), []
@@ -76,7 +77,7 @@ def _lowered(
             value = (ceiling or 0) // part if isinstance(ceiling, int | None) else ceiling
             weaker = models[number].relaxed(value)
             value = value if weaker is None else weaker.asked
-            texts.append(f"ask for {models[number].key()} {value} instead of {models[number].asked}")
+            texts.append(f"ask for {names[number]} {value} instead of {models[number].asked}")
             models[number] = weaker or models[number]
         changed = policy.asking(models)
         offered = trial.offer(" and ".join(texts), changed)
@@ -90,8 +91,8 @@ def _lowered(
         found += offered
     rest = [model for number, model in enumerate(policy.models) if number not in failing]
     if rest:
-        names = " and ".join(policy.models[number].key() for number in failing)
-        found += trial.offer(f"do not ask for {names}", policy.asking(rest))
+        asked = " and ".join(names[number] for number in failing)
+        found += trial.offer(f"do not ask for {asked}", policy.asking(rest))
     return attainable, _without_dominated(found)
 
 
@@ -100,7 +101,7 @@ def _attainable(
 ) -> dict[str, Any]:
     """Return the most that can be asked of the failing models: what all records together attain, where that works."""
     if lowered:
-        return {policy.models[number].key(): ceilings[number] for number in failing}
+        return {titles(policy.models)[number]: ceilings[number] for number in failing}
     if len(failing) > 1:
         return {}
     return _best_told(policy, failing[0], trial)
@@ -111,7 +112,7 @@ def _best_told(policy: Policy, number: int, trial: _Trial) -> dict[str, Any]:
     best, model = _best_value(policy, number, trial), policy.models[number]
     if trial.late or (best is None and not isinstance(model.asked, int)):
         return {}
-    return {model.key(): 1 if best is None else best}
+    return {titles(policy.models)[number]: 1 if best is None else best}
 
 
 def _without_dominated(found: list[Relaxation]) -> list[Relaxation]:
@@ -164,10 +165,10 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
     attainable: dict[str, Any] = {}
     found: list[Relaxation] = []
     spare: list[Relaxation] = []
-    for number, model in enumerate(policy.models):
+    for number, (title, model) in enumerate(zip(titles(policy.models), policy.models, strict=True)):
         best = _best_value(policy, number, trial)
         if not trial.late:
-            attainable[model.key()] = 1 if best is None and isinstance(model.asked, int) else best
+            attainable[title] = 1 if best is None and isinstance(model.asked, int) else best
         if best is None:
             continue
         nearest = _asking(policy, number, best, trial)
@@ -182,8 +183,8 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
 
 def _asking(policy: Policy, number: int, value: Any, trial: _Trial) -> list[Relaxation]:
     weaker = _weaker(policy, number, value)
-    model = policy.models[number]
-    return [] if weaker is None else trial.offer(f"ask for {model.key()} {value} instead of {model.asked}", weaker)
+    title, asked = titles(policy.models)[number], policy.models[number].asked
+    return [] if weaker is None else trial.offer(f"ask for {title} {value} instead of {asked}", weaker)
 
 
 def _weaker(policy: Policy, number: int, value: Any) -> Policy | None:
@@ -255,9 +256,10 @@ def _without_one(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
+    names = titles(policy.models)
     for number, model in enumerate(policy.models if len(policy.models) > 1 else ()):
         rest = [*policy.models[:number], *policy.models[number + 1 :]]
-        yield f"do not ask for {model.key()} {model.asked}", policy.asking(rest)
+        yield f"do not ask for {names[number]} {model.asked}", policy.asking(rest)
 
 
 def _blocking(policy: Policy, trial: _Trial) -> list[str]:

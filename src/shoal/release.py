@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.base import titles
 from shoal.auditing import Audit, audit
 from shoal.auditing.census import Often
 from shoal.auditing.checks import bytes_check
@@ -221,5 +220,5 @@ def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | Non
 
 
 def attained_by(checked: Audit) -> dict[str, Any]:
-    """Return model name → attained value; a model that occurs twice is told apart by its column."""
-    return {title: entry.attained for title, entry in zip(titles(checked.policy.models), checked.models, strict=True)}
+    """Return model name → attained value; models of one name are told apart."""
+    return {title: entry.attained for title, entry in zip(checked.titles, checked.models, strict=True)}

@@ -65,12 +65,13 @@ def check_model(
     """Check a model on classes given as value counts: search and audit agree, and its claims are true.
 
     ``values[c][v]`` is how many records of class ``c`` have the sensitive value ``v``, and ``wild[c]`` how many a
-    missing one that may be any. ``rest[v]`` are records of the table that are in no class. Values are in order, and
-    two neighbours each share a label. Twice as many persons of the population match a class as it has records, and one
-    more for each class before it; as many match none as there are records in no class.
+    missing one that may be any. ``rest[v]`` are records of the table that are in no class; one count more is that of
+    missing values. Values are in order, and two neighbours each share a label. Twice as many persons of the population
+    match a class as it has records, and one more for each class before it; as many match none as there are records in
+    no class.
     """
     counts = [[*row, blank] for row, blank in zip(values, wild or [0] * len(values), strict=True)]
-    others = [*(rest or [0] * len(values[0])), 0]
+    others = [*(rest or ()), *[0] * (len(values[0]) + 1 - len(rest or ()))]
     persons = [2 * sum(row) + number for number, row in enumerate(counts)]
     background = background_of([*counts, others], model.sensitive_columns, sum(persons) + sum(others))
     classes = classes_of(counts, persons)

@@ -50,8 +50,6 @@ def test_search_and_audit_match_the_same_persons(
     algorithm: Algorithm, case: tuple[pl.DataFrame, Policy, pl.DataFrame]
 ) -> None:
     table, policy, people = case
-    if any("*" in column.cast(pl.String).to_list() for column in people):
-        return  # a value that is itself "*" is told apart by nobody
     with TemporaryDirectory() as folder:
         path = Path(folder) / "people.parquet"
         people.write_parquet(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import exp, inf, log
 from typing import Any, cast
@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from shoal import catalog
 from shoal.models.base import PrivacyModel
-from shoal.testing import background_of, classes_of
+from shoal.testing import background_of, census_of, check_model, classes_of
 
 Row = Sequence[int]
 SIZE = 4
@@ -115,6 +115,42 @@ def test_models_against_their_definition(
     expected = worst(plain(row, table) for row in rows)
     told = measured(one, [[*row, 0] for row in rows], [*rest, 0])
     assert told == pytest.approx(expected, abs=1e-9)
+
+
+TOLD_EXACTLY = [number for number, (one, _, _) in enumerate(PLAIN) if "table" in one.needs]
+"""The models that compare with the whole table tell what the worst assignment of missing values attains."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=3), st.data())
+@pytest.mark.parametrize("number", TOLD_EXACTLY, ids=[NAMES[number] for number in TOLD_EXACTLY])
+def test_what_is_told_of_missing_values_is_what_the_worst_of_them_attain(
+    number: int, rows: list[Row], data: st.DataObject
+) -> None:
+    one, plain, _ = PLAIN[number]
+    wild = data.draw(st.lists(st.integers(0, 3), min_size=len(rows) + 1, max_size=len(rows) + 1))
+    wild = [min(count, 1) for count in wild] if sum(wild) > 5 else wild
+    wild = [max(count, not any(row)) for count, row in zip(wild, [*rows, [1]], strict=True)]  # no class is empty
+    rest = data.draw(st.lists(st.integers(1, 3), min_size=3, max_size=3))
+    counts = [[*row, blank] for row, blank in zip(rows, wild, strict=False)]
+    others = [*rest, wild[-1]]
+    expected = max(_after_every_assignment(plain, [*rows, rest], wild))
+    assert measured(one, counts, others) == pytest.approx(expected, abs=1e-9)
+    assert one.recount(census_of(counts, others, ("s",))) == pytest.approx(expected, abs=1e-9)
+    check_model(one, rows, wild=wild[:-1], rest=others)
+
+
+def _after_every_assignment(
+    plain: Callable[[Row, Row], float], rows: Sequence[Row], wild: Sequence[int]
+) -> Iterator[float]:
+    """Yield what the worst class attains for each way to fill in the missing values; the last row is in no class."""
+    places = [number for number, count in enumerate(wild) for _ in range(count)]
+    for values in product(range(3), repeat=len(places)):
+        known = [list(row) for row in rows]
+        for place, value in zip(places, values, strict=True):
+            known[place][value] += 1
+        table = [sum(column) for column in zip(*known, strict=True)]
+        yield max(plain(row, table) for row in known[:-1])
 
 
 SAFE = [entry for entry in zip(PLAIN, NAMES, strict=True) if getattr(entry[0][0], "estimator", "") != "grassberger"]

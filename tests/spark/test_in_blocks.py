@@ -58,6 +58,18 @@ def test_the_default_search_with_suppression_and_missing_values(spark: Any) -> N
     assert less["workclass"].null_count() <= release.audit.suppressed <= policy.may_suppress(frame.height)
 
 
+def test_missing_sensitive_values_that_are_suppressed_count_as_the_worst(spark: Any) -> None:
+    frame = adult(1_200).with_columns(
+        pl.when(pl.col("age") == 33).then(None).otherwise(pl.col("occupation")).alias("occupation")
+    )
+    models = [{"name": "k-anonymity", "k": 4}, {"name": "t-closeness", "on": "occupation", "t": 0.6}]
+    policy = adult_policy("mondrian", models=models, sensitive={"occupation": {"missing": "suppress"}})
+    few = round(frame["occupation"].null_count() / frame.height + 0.002, 3)
+    release = checked(spark, frame, policy.replace(max_suppressed=few))
+    known = shoal.audit(here(release.table), policy, original=frame.filter(pl.col("occupation").is_not_null()))
+    assert known.models[1].attained < release.audit.models[1].attained
+
+
 def test_partitions_and_order_decide_nothing(spark: Any) -> None:
     frame, policy, tables = adult(1_000), adult_policy("mondrian"), []
     for partitions in (1, 2, 7):

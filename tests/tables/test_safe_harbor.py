@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.strategies import any_tables, publishable
+from tests.strategies import any_tables, publishable, starred_columns
 
 import shoal
 from shoal.auditing import treatments as audited
@@ -214,4 +214,5 @@ def test_a_draft_under_the_rule_fits_any_table(table: pl.DataFrame) -> None:
     except shoal.TableError:  # nothing is left that may be published
         assert all(kind_of(profile(column)) or profile(column).kind == "other" for column in table)
         return
-    assert [fault for fault in policy.check(table) if fault.kind == "fault"] == []
+    refused = [f"quasi_identifiers.{name}" for name in starred_columns(table, policy)]
+    assert [fault.where for fault in policy.check(table) if fault.kind == "fault"] == refused

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.strategies import tables_and_policies, unexplained
+from tests.strategies import tables_and_policies, tally, unexplained
 
 import shoal
 from shoal.auditing import Fidelity
@@ -20,19 +20,6 @@ from shoal.tables.fingerprint import fingerprint
 from shoal.tables.tallied import Tallied, sampled, untallied
 
 ALGORITHMS = ["mondrian", "shoal", "optimal", "datafly", "k-member", "top-down-specialization"]
-
-
-def tally(frame: pl.DataFrame, *, halves: bool = False) -> Tallied:
-    """Return a table by its distinct records; or with each of them in parts, in another order."""
-    keys = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(frame)])
-    counted = keys.group_by(keys.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("times"))
-    if halves:
-        more = counted.filter(pl.col("times") > 1)
-        counted = counted.with_columns(pl.when(pl.col("times") > 1).then(1).otherwise(pl.col("times")).alias("times"))
-        counted = pl.concat([more.with_columns(pl.col("times") - 1), counted]).reverse()
-    distinct = counted.drop("times")
-    distinct.columns = frame.columns
-    return Tallied(distinct, counted["times"])
 
 
 def outcome(table: Any, policy: Policy) -> tuple[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.catalog import Entry
-from shoal.errors import Infeasible, NotFound, PolicyError
+from shoal.errors import Fault, Infeasible, NotFound, PolicyError
 from shoal.frequencies import Background, Classes, Frequencies
-from shoal.models.base import PrivacyModel
+from shoal.models.base import PrivacyModel, titles
 from shoal.recodings.base import Column, Recoding
 from shoal.recodings.covering import matching_locally
 from shoal.utility.base import Metric
@@ -172,24 +172,24 @@ class Problem:
     def infeasible(self) -> Infeasible:
         """Say that nothing complies where that is certain, else that a search found nothing; and why."""
         everything = self._with_matches(self.together())
-        failing = [
-            f"{model.key()} asks for {model.asked}, the whole table attains {attained}"
-            for model in self.models
-            if not model.meets(attained := model.measure(everything, self.background))
-        ]
+        failing, told = [], []
+        for title, model in zip(titles(self.models), self.models, strict=True):
+            attained = model.measure(everything, self.background)
+            if not model.meets(attained):
+                failing.append(model)
+                told.append(f"{title} asks for {model.asked}, the whole table attains {attained}")
+        hint = "; ".join(dict.fromkeys(filter(None, map(self._unknown, failing))))
         if not self.attainable:
-            return Infeasible(f"the models cannot hold: {'; '.join(failing) or 'no allowed recoding satisfies them'}")
-        may = f"with at most {self.max_suppressed:,} records suppressed"
-        return NotFound(f"not found: a recoding that keeps the models {may}" + "".join(f"; {one}" for one in failing))
+            reason = "; ".join(told) or "no allowed recoding satisfies the models"
+            return Infeasible(Fault(f"the models cannot hold: {reason}", hint=hint))
+        what = f"not found: a recoding that keeps the models with at most {self.max_suppressed:,} records suppressed"
+        return NotFound(Fault("; ".join([what, *told]), hint=hint))
 
-
-def titles(models: Sequence[PrivacyModel]) -> list[str]:
-    """Return the name of each model, with its column where two models have the same name."""
-    keys = [model.key() for model in models]
-    return [
-        key if keys.count(key) == 1 else f"{key} on {', '.join(model.sensitive_columns) or number}"
-        for number, (key, model) in enumerate(zip(keys, models, strict=True))
-    ]
+    def _unknown(self, model: PrivacyModel) -> str:
+        """Say how many missing values a model must think the worst of, where it compares with the whole table."""
+        names = model.sensitive_columns
+        unknown = int(self.background.table(names).wild[0]) if "table" in model.needs else 0
+        return f"missing values of {', '.join(names)} may be any, the worst counts: {unknown}" if unknown else ""
 
 
 class Algorithm(Entry):

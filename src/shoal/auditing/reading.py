@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.notations import Foreign, foreign
-from shoal.domains import STAR, Domain
+from shoal.domains import STAR, Domain, read_items, read_set
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
@@ -25,8 +24,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
-_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
-_MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ class Reader:
         if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
             return range(self.place[found[1]], self.place[found[2]] + 1)
         if self._set(text) is not None:
-            return {self.place[item] for item in map(_item, _items(text[1:-1])) if item in self.place}
+            return {self.place[item] for item in read_set(text) or () if item in self.place}
         read = self._elsewhere(text)
         return () if read is None else read.values
 
@@ -203,8 +200,7 @@ class Reader:
         """Return the values that a published text may stand for, and whether the missing one is among them."""
         if text is None:
             return (), True
-        missing = text == STAR or (text.startswith("{") and None in map(_item, _items(text[1:-1])))
-        return self._values(text), missing
+        return self._values(text), text == STAR or self._holds_missing(text)
 
     def extent(self, text: str | None) -> tuple[float, float] | None:
         """Return the least and the greatest number that a label or range covers; ``None`` for any other text."""
@@ -280,7 +276,7 @@ class Reader:
     def _holds_missing(self, text: str) -> bool:
         """Whether a text that is no value and no label is a set with the missing value in it."""
         known = text in self.place or text in self.covered
-        return not known and text.startswith("{") and None in map(_item, _items(text[1:-1]))
+        return not known and None in (read_set(text) or ())
 
     def climb(self, text: str | None) -> float:
         """Return the lowest level with a label as wide as a readable text, as a share of the height."""
@@ -321,9 +317,9 @@ class Reader:
         return (float(domain.values[high]) - float(domain.values[low])) / domain.span if domain.span > 0 else 0.0
 
     def _set(self, text: str) -> float | None:
-        if not (text.startswith("{") and text.endswith("}")):
+        items = read_set(text)
+        if items is None:
             return None
-        items = [_item(item) for item in _items(text[1:-1])]
         known = all(item in self.place if item is not None else self.blank for item in items)
         return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
 
@@ -340,23 +336,5 @@ def named(text: str) -> list[str]:
     if found:
         return [found[1], found[2]]
     if text.startswith("{") and text.endswith("}"):
-        return [item for item in map(_item, _items(text[1:-1])) if item is not None]
+        return [item for item in read_items(text) if item is not None]
     return [] if text == STAR else [text]
-
-
-def _item(text: str) -> str | None:
-    if text == _MISSING:
-        return None
-    quoted: str = json.loads(text) if text.startswith('"') else text
-    return quoted
-
-
-def _items(inner: str) -> list[str]:
-    items, at = [], 0
-    while at < len(inner):
-        found = _ITEM.match(inner, at)
-        if found is None:
-            return []
-        items.append(found[1].strip())
-        at = found.end()
-    return items

@@ -35,7 +35,7 @@ _ATTAINED = {
 }
 _MODEL = _of(
     {"name": _TEXT, "asked": {}, "attained": _ATTAINED, "holds": _YES},
-    {"on": _list(_TEXT)},
+    {"on": _list(_TEXT), "title": _TEXT},
 )
 _FAULT = _of(
     {"what": _TEXT, "kind": {"enum": ["fault", "note", "unreadable"]}}, {"where": _TEXT, "got": _TEXT, "hint": _TEXT}

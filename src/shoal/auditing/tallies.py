@@ -54,17 +54,13 @@ def tallies(
         parts = [known[name] for name in columns]
         numbers = _numbers(frame, columns, parts)
         published = _persons(numbers, people, classes, times)
-        lost = _lost(whole, columns, parts)
-        rest = None if everyone is None else everyone.filter(~lost)
-        often = None if whole_times is None else whole_times.filter(~lost)
-        table = (numbers if raw is None else _numbers(whole, columns, parts)).filter(~lost)
-        found[columns] = _tally(published, _persons(table, rest, None, often), count, parts)
-        persons = records_of(table.to_frame(), often) if rest is None else rest.n_unique()
-        found[columns] = replace(found[columns], table_persons=persons, lost=bool(lost.any()))
+        table = numbers if raw is None else _numbers(whole, columns, parts)
+        persons = records_of(whole, whole_times) if everyone is None else everyone.n_unique()
+        found[columns] = _tally(published, _persons(table, everyone, None, whole_times), persons, count, parts)
     return found
 
 
-def _tally(published: pl.DataFrame, table: pl.DataFrame, count: int, parts: Sequence[Values]) -> Tally:
+def _tally(published: pl.DataFrame, table: pl.DataFrame, persons: int, count: int, parts: Sequence[Values]) -> Tally:
     known, blank = published.filter(pl.col("value") >= 0), np.zeros(count, np.int64)
     rest = published.filter(pl.col("value") < 0)
     blank[rest["class"].to_numpy()] = rest["count"].to_numpy()
@@ -76,19 +72,10 @@ def _tally(published: pl.DataFrame, table: pl.DataFrame, count: int, parts: Sequ
         blank,
         {value: count for value, count in whole.items() if value >= 0},
         whole.get(-1, 0),
-        0,
+        persons,
         ranked=len(parts) == 1 and parts[0].ranked,
         paths=parts[0].paths if len(parts) == 1 else None,
     )
-
-
-def _lost(whole: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:
-    """Return the records whose missing value keeps them out of every class."""
-    lost = pl.Series(np.zeros(whole.height, bool))
-    for name, part in zip(columns, parts, strict=True):
-        if part.missing == "suppress":
-            lost |= plain(whole[name]).is_null()
-    return lost
 
 
 def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:

@@ -27,7 +27,7 @@ from shoal.auditing.roles import promised
 from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
 from shoal.auditing.thresholds import thresholds
 from shoal.errors import AuditFailed, Fault, Misfit
-from shoal.models.base import Census, PrivacyModel
+from shoal.models.base import Census, PrivacyModel, titles
 from shoal.outputs import Anatomy
 from shoal.policy import Policy
 from shoal.risk.base import Evidence, Progress, silent
@@ -155,15 +155,20 @@ class Audit:
         """Return the audit with what the search claims that no local recoding can go below."""
         return replace(self, claimed_bound=bound)
 
+    @property
+    def titles(self) -> list[str]:
+        """The name of each promise, those of one name told apart."""
+        return titles([entry.model for entry in self.models])
+
     def failures(self) -> list[Fault]:
         """Return what does not hold."""
         broken = [
             Fault(
-                f"{entry.model.key()} does not hold",
+                f"{title} does not hold",
                 where=", ".join(entry.model.sensitive_columns),
                 got=f"{entry.attained} where {entry.model.asked} is asked",
             )
-            for entry in self.models
+            for title, entry in zip(self.titles, self.models, strict=True)
             if entry.counted and not entry.holds
         ]
         if not self.models:
@@ -191,7 +196,10 @@ class Audit:
             "left_out": self.left_out,
             "classes": self.classes,
             "counted": "persons" if self.policy.subject else "records",
-            "models": [entry.to_dict() for entry in self.models],
+            "models": [
+                entry.to_dict() | ({"title": title} if title != entry.model.key() else {})
+                for title, entry in zip(self.titles, self.models, strict=True)
+            ],
             "utility": {name: _plain(value) for name, value in self.utility.items()},
             "risk": self.risk,
             "risk_before": self.risk_before,

@@ -121,9 +121,10 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
     console.print(f"Audit of the written file: {verdict}")
     for line in [] if audit.models or not audit.is_counted else measures(audit):
         console.print(f"  {line}", markup=False)
-    for entry in audit.models:
-        about = f" on {', '.join(entry.model.sensitive_columns)}" if entry.model.sensitive_columns else ""
-        console.print(f"  {entry.model.key()}{about}: asked {entry.model.asked}, attained {entry.attained}")
+    for title, entry in zip(audit.titles, audit.models, strict=True):
+        is_bare = title == entry.model.key() and entry.model.sensitive_columns
+        about = f" on {', '.join(entry.model.sensitive_columns)}" if is_bare else ""
+        console.print(f"  {title}{about}: asked {entry.model.asked}, attained {entry.attained}", markup=False)
     share = audit.suppressed / audit.records if audit.records else 0.0
     console.print(
         f"  records: {audit.records:,} in {audit.classes:,} classes; suppressed {audit.suppressed:,} ({share:.1%})"

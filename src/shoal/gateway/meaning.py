@@ -10,8 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from shoal.auditing.notations import span_of
-from shoal.auditing.reading import named
-from shoal.domains import STAR, Domain, Kind
+from shoal.domains import STAR, Domain, Kind, read_set
 from shoal.errors import Refused
 from shoal.gateway.request import Sign, Value
 from shoal.hierarchies.base import Hierarchy
@@ -164,11 +163,11 @@ class Meanings:
         return None if span is None else Meaning(None, span.low, span.high, span.with_low, span.with_high, text=text)
 
     def _set(self, text: str) -> Meaning | None:
-        if not (text.startswith("{") and text.endswith("}")):
+        members = read_set(text)
+        if not members:
             return None
-        return Meaning(
-            frozenset(_leaf(item, self.kind) for item in named(text)), missing="(missing)" in text, text=text
-        )
+        values = frozenset(_leaf(item, self.kind) for item in members if item is not None)
+        return Meaning(values, missing=None in members, text=text)
 
     def _mask(self, text: str) -> Meaning | None:
         if STAR not in text or self.hierarchy is None or self.hierarchy.key() != "mask":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shoal.domains import ELLIPSIS, write_item, write_set
+
 _SHOWN = 4
 
 
 def group_label(texts: Sequence[str]) -> str:
-    """Return the name of a group: its values, or the first and the last of many.
+    """Return the name of a group: its values, written as in any set, or the first and the last of many.
 
     Groups of a level are disjoint, so the names of two groups differ.
 
@@ -16,9 +18,12 @@ def group_label(texts: Sequence[str]) -> str:
     --------
     >>> group_label(["S"]), group_label(["S", "M"]), group_label(list("abcdefg"))
     ('S', '{S, M}', '{a, … 5 …, g}')
+    >>> group_label(["a, b", "c"]), group_label(["a", "b, c"])
+    ('{"a, b", c}', '{a, "b, c"}')
     """
     if len(texts) == 1:
         return texts[0]
     if len(texts) <= _SHOWN:
-        return "{" + ", ".join(texts) + "}"
-    return f"{{{texts[0]}, … {len(texts) - 2} …, {texts[-1]}}}"
+        return write_set(texts)
+    left_out = f"{ELLIPSIS} {len(texts) - 2} {ELLIPSIS}"
+    return f"{{{write_item(texts[0])}, {left_out}, {write_item(texts[-1])}}}"

@@ -17,7 +17,7 @@ class Rises:
 
     Wild records of a class are thought to have the value, each value in turn; so a value that no record of the class
     is known to have counts too, the rarest of the table being the worst. They have it in the table as well, which
-    they are part of, unless the table leaves records without a value out.
+    they are part of; wild records of the rest are thought to have another.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Rises:
         joined = own.wild[classes]
         counts = np.minimum(np.append(own.counts, np.zeros(len(wild), np.int64)) + joined, own.persons[classes])
         in_table = np.append(background.counts(names, own.values), np.full(len(wild), rarest))
-        held = np.minimum(in_table if background.has_lost(names) else in_table + joined, everyone)
+        held = np.minimum(in_table + joined, everyone)
         below = held.astype(kind) * own.persons[classes]
         return cls(classes, counts.astype(kind) * everyone, below, held, everyone)
 

@@ -37,8 +37,6 @@ class Tally:
         For each class, its missing values that may be any value.
     table, table_blank, table_persons
         How many have each value in the whole table, how many a missing one that may be any, and how many there are.
-    lost
-        Whether the whole table leaves out records without a value, which are never published but as ``*``.
     ranked
         Whether values are numbered in their order, where they have one.
     paths
@@ -52,7 +50,6 @@ class Tally:
     table: Mapping[int, int]
     table_blank: int
     table_persons: int
-    lost: bool = False
     ranked: bool = False
     paths: tuple[tuple[str, ...], ...] | None = None
 
@@ -216,3 +213,34 @@ class PrivacyModel(Entry):
     def ladder(self) -> Sequence[Any]:
         """Values that ask for less, the least first: what may be offered where the asked one cannot be had."""
         return range(1, self.asked)
+
+
+def titles(models: Sequence[PrivacyModel]) -> list[str]:
+    """Return a name for each model that no other has: with its column, its parameters, its number where it takes them.
+
+    Examples
+    --------
+    >>> from shoal.models import KAnonymity, TCloseness
+    >>> near, nearer = TCloseness(on="pay", t=0.5), TCloseness(on="pay", t=0.5, distance="ordered")
+    >>> titles([KAnonymity(k=2), near, nearer])
+    ['k-anonymity', 't-closeness on pay (t = 0.5)', 't-closeness on pay (t = 0.5, distance = ordered)']
+    >>> titles([near, near])
+    ['t-closeness on pay (t = 0.5) 1', 't-closeness on pay (t = 0.5) 2']
+    """
+    columns = [f" on {', '.join(model.sensitive_columns)}" if model.sensitive_columns else "" for model in models]
+    told = _told_apart(
+        _told_apart([model.key() for model in models], columns), [_parameters(model) for model in models]
+    )
+    while len({*told}) < len(told):
+        told = _told_apart(told, [f" {number}" for number in range(1, len(told) + 1)])
+    return told
+
+
+def _told_apart(names: Sequence[str], details: Sequence[str]) -> list[str]:
+    """Add a detail to each name that occurs twice."""
+    return [name + detail if names.count(name) > 1 else name for name, detail in zip(names, details, strict=True)]
+
+
+def _parameters(model: PrivacyModel) -> str:
+    said = [f"{name} = {value}" for name, value in model.parameters().items() if name != "on"]
+    return f" ({', '.join(said)})" if said else ""

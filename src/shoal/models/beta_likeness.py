@@ -27,8 +27,9 @@ class BetaLikeness(SensitiveModel):
 
     Why it is safe: someone who finds a person's class gains at most that much in any one value, rare ones included;
     distances that sum over values leave rare ones open. What becomes less likely is not bounded. A missing value that
-    may be any (``wildcard``) counts as each value in turn. Where persons are counted, shares are those of the persons
-    who have the value. The whole table are all records of the original, those too that are suppressed.
+    may be any (``wildcard``), or whose record is suppressed (``suppress``), counts as each value in turn: in the class
+    as the value that is looked at, in the rest of the table as another. Where persons are counted, shares are those of
+    the persons who have the value. The whole table are all records of the original, those too that are suppressed.
 
     Cost: one pass over the cells. A union of classes that comply complies: its shares are between theirs.
 
@@ -90,7 +91,7 @@ class BetaLikeness(SensitiveModel):
         worst = Fraction(0)
         for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
             for value in values if not blank else {*values, *tally.table}:
-                held = tally.table.get(value, 0) + (0 if tally.lost else blank)
+                held = tally.table.get(value, 0) + blank
                 if not held:
                     return inf  # no such value in the table
                 mine, likely = min(values.get(value, 0) + blank, size), Fraction(min(held, everyone), everyone)

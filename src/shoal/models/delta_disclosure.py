@@ -32,10 +32,10 @@ class DeltaDisclosure(SensitiveModel):
     logarithms; so every class holds every value.
 
     Why it is safe: whatever value someone has in mind, finding a person's class neither makes it much more likely nor
-    rules it out. A missing value that may be any (``wildcard``) counts as each value, and as none. Where persons are
-    counted, shares are those of the persons who have the value. The whole table are all records of the original,
-    those too that are suppressed. Logarithms of fractions are no decimals, so no class is at the edge; attained is
-    told to twelve digits, rounded up.
+    rules it out. A missing value that may be any (``wildcard``), or whose record is suppressed (``suppress``), counts
+    as each value, and as none, in the class and in the rest of the table. Where persons are counted, shares are those
+    of the persons who have the value. The whole table are all records of the original, those too that are suppressed.
+    Logarithms of fractions are no decimals, so no class is at the edge; attained is told to twelve digits, rounded up.
 
     Cost: one pass over the cells. A union of classes that comply complies: its shares are between theirs.
 
@@ -115,9 +115,8 @@ class DeltaDisclosure(SensitiveModel):
                 mine = values.get(value, 0)
                 if not mine:
                     return inf
-                more = held if tally.lost else held + blank
                 less = held + max(tally.table_blank - blank, 0)
-                rise = Fraction(min(mine + blank, size) * everyone, min(more, everyone) * size)
+                rise = Fraction(min(mine + blank, size) * everyone, min(held + blank, everyone) * size)
                 fall = Fraction(min(less, everyone) * size, mine * everyone)
                 for ratio in (max(rise, Fraction(1)), max(fall, Fraction(1))):
                     moved = log(ratio)

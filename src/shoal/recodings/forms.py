@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
-from shoal.domains import STAR
+from shoal.domains import STAR, write_set
 from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Bools, Column, Floats, Form, Ints, Shown
-
-MISSING = "(missing)"
-"""How a missing value is written inside a set of values."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +141,7 @@ def _set_text(levels: Levels, codes: Ints) -> str | None:
         return texts[0]
     if levels.has_missing and texts[-1] == STAR and codes[-1] == levels.size - 1:
         return STAR
-    return "{" + ", ".join(_item(text) for text in texts) + "}"
-
-
-def _item(text: str | None) -> str:
-    if text is None:
-        return MISSING
-    plain = text.strip() == text and text != MISSING and not any(mark in text for mark in ',{}"')
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    return write_set(texts)
 
 
 FORMS: dict[Form, Callable[[Levels, Members, Ints], Shown]] = {

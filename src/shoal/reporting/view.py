@@ -33,7 +33,9 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "external": False,
         "unit": unit,
         "verdict": _verdict(audit),
-        "promises": [_promise(entry, _is_counted(audit)) for entry in audit.models],
+        "promises": [
+            _promise(title, entry, _is_counted(audit)) for title, entry in zip(audit.titles, audit.models, strict=True)
+        ],
         "presets": [presets.find(name) for name in policy.presets],
         "facts": _facts(audit),
         "details": list(_details(audit, unit)),
@@ -96,7 +98,7 @@ def _verdict(audit: Audit) -> dict[str, Any]:
     return {"holds": True, "title": title, "text": text, "failures": []}
 
 
-def _promise(entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
+def _promise(title: str, entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
     model = entry.model
     attained = number(entry.attained)
     if not is_counted:
@@ -106,7 +108,7 @@ def _promise(entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
     elif entry.attained == math.inf:
         attained = "unlimited"
     return {
-        "name": model.key(),
+        "name": title,
         "on": listed(model.sensitive_columns),
         "asked": number(model.asked),
         "attained": attained,

@@ -10,6 +10,7 @@ import polars as pl
 from shoal.algorithms.base import ACROSS
 from shoal.domains import Domain
 from shoal.errors import Fault, HierarchyError, TableError, examples, nearest
+from shoal.hierarchies._ambiguity import ambiguous_labels, ambiguous_values
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import PrivacyModel
 from shoal.models.k_anonymity import KAnonymity
@@ -71,7 +72,7 @@ def _faults(source: Source, policy: Policy) -> Iterator[Fault]:
     unread = list(unreadable(policy))
     if unread:
         yield from unread
-        policy = policy.replace(population=None, models=[KAnonymity(k=2)])  # look at the rest
+        policy = policy.asking([KAnonymity(k=2)]).replace(population=None)  # look at the rest
     yield from population_faults(frame, policy)
     yield from _across(source.records, policy)
     for name, spec in policy.quasi_identifiers.items():
@@ -260,8 +261,10 @@ def _quasi_identifier(
         yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
     domain = domain_of(column)
     yield from _declared_domain(domain, spec, f"{where}.domain")
+    whole = column_domain(frame, name, policy, times)
+    yield from (replace(fault, where=where) for fault in ambiguous_values(whole))
     if spec.hierarchy is not None and len(domain):
-        yield from _hierarchy(column_domain(frame, name, policy, times), name, spec.hierarchy, spec.boundaries, where)
+        yield from _hierarchy(whole, name, spec.hierarchy, spec.boundaries, where, are_published=True)
 
 
 def _declared_domain(domain: Domain, spec: QuasiIdentifier, where: str) -> Iterator[Fault]:
@@ -275,8 +278,15 @@ def _declared_domain(domain: Domain, spec: QuasiIdentifier, where: str) -> Itera
 
 
 def _hierarchy(
-    domain: Domain, name: str, hierarchy: Hierarchy, boundaries: Sequence[str], where: str
+    domain: Domain,
+    name: str,
+    hierarchy: Hierarchy,
+    boundaries: Sequence[str],
+    where: str,
+    *,
+    are_published: bool = False,
 ) -> Iterator[Fault]:
+    """Yield what is wrong with a hierarchy for a column, whose labels are published or only compared."""
     faults = list(hierarchy.faults(domain))
     yield from (replace(fault, where=where) for fault in faults)
     if name in hierarchy.leaves() and name not in domain.texts:
@@ -287,6 +297,9 @@ def _hierarchy(
         if not hierarchy.knows(label, domain):
             yield Fault("no such label in the hierarchy", f"{where}.boundaries", repr(label))
     try:
-        hierarchy.build(domain, missing=None)
+        levels = hierarchy.build(domain, missing=None)
     except HierarchyError as error:
         yield from (replace(fault, where=f"{where}, {fault.where}" if fault.where else where) for fault in error.faults)
+        return
+    if are_published:
+        yield from (replace(fault, where=where) for fault in ambiguous_labels(hierarchy, levels, boundaries))

@@ -1,0 +1,164 @@
+"""Distances: how far the sensitive values of classes are from those of the whole table, for a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import PolicyError
+from shoal.frequencies import Background, Classes, Codes, Histogram
+from shoal.models._distance import moved_along_order, moved_between_labels
+from shoal.models._exact import CLEAR, Numbers, compared, greatest, roomy
+from shoal.models._unknown import moved_at_most_along_order, moved_at_most_anywhere, moved_at_most_between_labels
+from shoal.models.base import Holds, Ints
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+Floats = npt.NDArray[np.float64]
+Worst = Callable[[Numbers, Numbers, Numbers], Numbers]
+_CELLS = 1 << 20
+"""Classes times values that are looked at together."""
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The distances of all classes.
+
+    Where every value is known, they are ``moved`` by the records of class and table and the ``steps`` that they are
+    counted in. Elsewhere those are known within bounds, and only what the bounds leave open is looked at closer.
+
+    With P and R the known values of a class and of the rest of the table, a and r the shares of unknown ones in both,
+    and n of N records in the class, its distance from the table is (1 - n/N) times that from the rest. That is d(P, R)
+    if the unknown are as the known, which the worst of them exceed, and never more than a + d(P, R) + r. And d(P, R) is
+    d(P, Q) times N'/(N' - n'), Q being all known values and n', N' the known records.
+    """
+
+    moved: Numbers
+    steps: int
+    own: Histogram
+    table: Histogram
+    columns: Ints
+    """The place of each entry's value among those of the table, in their order."""
+    counts: Ints
+    """How often each of these occurs in the table."""
+    worst: Worst
+    """Tells what must be moved at most."""
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], distance: Distance, classes: Classes, background: Background) -> Distances:
+        """Compare the values of classes with those of the whole table."""
+        known, table = background.known(names), background.table(names)
+        own = classes.histogram(known)
+        order, worst = np.arange(len(table.values)), moved_at_most_anywhere
+        if distance == "ordered":
+            if known[0].ranks is None:
+                raise PolicyError("the ordered distance needs values with an order", where=names[0])
+            moved, steps = moved_along_order(own, table, known[0].ranks)
+            order, worst = np.argsort(known[0].ranks[table.values], kind="stable"), moved_at_most_along_order
+        elif distance == "hierarchical":
+            if known[0].levels is None:
+                raise PolicyError("the hierarchical distance needs a hierarchy", where=names[0])
+            moved, steps = moved_between_labels(own, table, known[0].levels)
+            worst = partial(moved_at_most_between_labels, levels=_wide(known[0].levels[:, table.values]))
+        else:
+            moved, steps = moved_between_labels(*_numbered(own, table))
+        place = np.argsort(order)[np.searchsorted(table.values, own.values)]
+        return cls(moved, steps, own, table, place, table.counts[order], worst)
+
+    def at_most(self, limit: Fraction) -> Holds:
+        """Return which distances are at most a limit."""
+        if not self._blank:
+            return compared(self.moved, self._known_pairs, limit) <= 0
+        low, high = self._bounds
+        result: Holds = high <= float(limit)
+        open_ = np.flatnonzero((high >= float(limit) - CLEAR) & (low <= float(limit) + CLEAR))
+        result[open_] = compared(*self._at_worst(open_), limit) <= 0
+        return result
+
+    def greatest(self) -> Fraction:
+        """Return the greatest distance."""
+        if not self._blank:
+            return greatest(self.moved, self._known_pairs)
+        low, high = self._bounds
+        return greatest(*self._at_worst(np.flatnonzero(high >= low.max() - CLEAR)))
+
+    @property
+    def _blank(self) -> int:
+        """Unknown values of the whole table, of which those of a class are some."""
+        return int(self.table.wild[0])
+
+    @property
+    def _everyone(self) -> int:
+        return int(self.table.known[0]) + self._blank
+
+    @property
+    def _known_pairs(self) -> Numbers:
+        """What ``moved`` is by; of a class without records nothing is moved."""
+        whole = int(self.table.known[0])
+        return np.maximum(self.own.known, 1).astype(roomy(whole, whole, self.steps)) * whole * self.steps
+
+    @property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """The least and the most that each distance may be, nearly."""
+        known, wild = self.own.known.astype(np.float64), self.own.wild.astype(np.float64)
+        whole, everyone = float(self.table.known[0]), float(self._everyone)
+        size = np.maximum(known + wild, 1.0)
+        compares = (known > 0) & (known < whole)
+        between = self.moved.astype(np.float64) / np.where(compares, known * (whole - known) * self.steps, 1.0)
+        unknown = wild / size + (self._blank - wild) / np.maximum(everyone - size, 1.0)
+        part = 1.0 - size / everyone
+        least = part * np.where(compares, between, 0.0)
+        return least, part * np.where(compares, np.minimum(1.0, between + unknown), 1.0)
+
+    def _at_worst(self, places: Ints) -> tuple[Numbers, Numbers]:
+        """Return the distances of some classes exactly, as numerators and denominators."""
+        width, everyone = max(len(self.counts), 2), self._everyone
+        kind = roomy(everyone, everyone, width)
+        size = (self.own.known + self.own.wild)[places].astype(kind)
+        wild = self.own.wild[places].astype(kind)
+        step = max(_CELLS // width, 1)
+        parts = [
+            self.worst(
+                self._extra(places[start : start + step], size[start : start + step], kind),
+                (wild * (everyone - size))[start : start + step],
+                ((self._blank - wild) * size)[start : start + step],
+            )
+            for start in range(0, len(places), step)
+        ]
+        above = np.concatenate(parts) if parts else np.zeros(0, kind)
+        return above, np.maximum(size, 1).astype(roomy(everyone, everyone, self.steps)) * everyone * self.steps
+
+    def _extra(self, places: Ints, size: Numbers, kind: Any) -> Numbers:
+        """Return what each class has too much of each value that is known; of two values where there are fewer."""
+        row = np.full(self.own.count, -1, np.int64)
+        row[places] = np.arange(len(places))
+        inside = row[self.own.classes] >= 0
+        extra = np.zeros((len(places), max(len(self.counts), 2)), kind)
+        extra[row[self.own.classes[inside]], self.columns[inside]] = self.own.counts[inside]
+        extra *= self._everyone
+        extra[:, : len(self.counts)] -= size[:, None] * self.counts.astype(kind)
+        return extra
+
+
+def _wide(levels: Codes) -> Codes:
+    """Return the labels of at least two values; one that does not occur shares no label."""
+    more = max(2 - levels.shape[1], 0)
+    strange = levels.max(axis=1, initial=-1)[:, None] + 1 + np.arange(more)
+    return np.concatenate([levels, strange], axis=1).astype(np.int32)
+
+
+def _numbered(own: Histogram, table: Histogram) -> tuple[Histogram, Histogram, npt.NDArray[np.int32]]:
+    """Number the values that occur: combinations of columns can be many."""
+    places = np.searchsorted(table.values, own.values)
+    numbers = np.arange(len(table.values), dtype=np.int32)
+    inside = Histogram(own.count, own.classes, places, own.counts, own.wild, own.persons)
+    return (
+        inside,
+        Histogram(1, table.classes, numbers.astype(np.int64), table.counts, table.wild, table.persons),
+        numbers[None],
+    )
