@@ -175,7 +175,7 @@ def _paths(
         steps = list(role.hierarchy.steps(replace(domain, counts=records))) if len(domain) else []
     except ShoalError:  # published texts that the hierarchy does not know
         steps = []
-    steps = [step for step in steps if step.names != (STAR,)]
+    steps = [step for step in steps if {*step.names} - {STAR, role.hierarchy.root}]
     labels = list(zip(domain.texts, *(step.labels for step in steps), strict=True))
     known = {path[0]: path for path in labels}
     return tuple(known.get(text, (text,) * (len(steps) + 1)) for text in texts)

@@ -67,6 +67,11 @@ class Hierarchy(Entry):
         """Whether the labels of a value are the same whatever other values and records there are."""
         return False
 
+    @property
+    def root(self) -> str:
+        """The label that stands for every value: ``*``, unless the hierarchy has a name for it."""
+        return STAR
+
     @abstractmethod
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the levels above the values, finest first; ``*`` need not be among them."""

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import field_validator, model_validator
 
 from shoal import notation
-from shoal.domains import Domain
+from shoal.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, PolicyError, WriteError, examples
 from shoal.hierarchies import _xml
 from shoal.hierarchies._branches import canonical, from_csv, nest, paths, rows_of, to_csv
@@ -100,6 +100,11 @@ class Tree(Hierarchy):
             path.write_bytes(content.encode("utf-8"))
         except (OSError, UnicodeEncodeError) as error:
             raise WriteError("cannot write the hierarchy", where=str(path), got=str(error)) from None
+
+    @property
+    def root(self) -> str:
+        """The label above all others, where there is one."""
+        return str(next(iter(self.nodes))) if len(self.nodes) == 1 else STAR
 
     def leaves(self) -> tuple[str, ...]:
         """Return the values that the tree names."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.algorithms.base import Problem, Progress, silent
-from shoal.domains import Domain
+from shoal.domains import STAR, Domain
 from shoal.errors import Infeasible
 from shoal.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels
@@ -204,7 +204,9 @@ def _known(place: int, domain: Domain, held: Ints, role: Sensitive, times: Times
     if role.hierarchy is not None:
         counts = counted(np.where(held < 0, len(domain), held), times, len(domain))[: len(domain)]
         built = role.hierarchy.build(replace(domain, counts=counts), missing="own-value" if blank else None)
-        levels = built.codes[:-1, np.append(built.position, len(domain))[: len(domain) + blank]]
+        # however the top is called: it says nothing, and is no level of its own
+        below = [n for n, names in enumerate(built.labels) if not n or {*names} - {None, STAR, role.hierarchy.root}]
+        levels = built.codes[below][:, np.append(built.position, len(domain))[: len(domain) + blank]]
     return Known(place, len(domain) + blank, ranks, levels)
 
 
