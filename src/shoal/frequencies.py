@@ -107,6 +107,8 @@ class Histogram:
         For each class, its missing values that may be any value; they are in no entry.
     persons
         For each class, its persons (or records).
+    unknown
+        For each class, its records with such a missing value: a person may have several.
     """
 
     count: int
@@ -115,6 +117,7 @@ class Histogram:
     counts: Ints
     wild: Ints
     persons: Ints
+    unknown: Ints
 
     @cached_property
     def starts(self) -> Ints:
@@ -297,6 +300,7 @@ class Classes:
         keep = self.members >= 0
         members, values = self.members[keep], values[keep] + 1
         weights = self.weights[keep]
+        unknown = np.bincount(members[values == 0], weights[values == 0], minlength=self.count).astype(np.int64)
         if self.frequencies.subjects is not None:
             people = self._per_piece(self.frequencies.subjects).astype(np.int64)[keep]
             sizes = [self.count, width + 1, int(people.max(initial=0)) + 1]
@@ -308,7 +312,7 @@ class Classes:
         wild = np.zeros(self.count, np.int64)
         wild[members[values < 0]] = counts[values < 0]
         known = values >= 0
-        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes)
+        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes, unknown)
 
     def _combined(self, columns: Sequence[Known]) -> tuple[Ints, int]:
         """The value of each piece, and how many there are; -1 is wild."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import unexplained
 
 import shoal
 from shoal.errors import Infeasible
@@ -96,6 +99,44 @@ def test_what_is_told_is_the_worst_of_all_assignments(
         ]
         worst = max(attained_by(shown, filled, asked) for shown, filled in whole)
         assert attained_by(published, table, asked) == worst
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if "hierarchical" not in name])
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from([10, 20, 40]), st.sampled_from("pqrs")), min_size=5, max_size=8
+    ),
+    st.integers(1, 2),
+)
+def test_persons_with_several_records_are_no_worse_than_told(
+    name: str, rows: list[tuple[str, int, str]], missing: int
+) -> None:
+    table = pl.DataFrame(rows, schema=["q", "s", "who"], orient="row")
+    table = table.with_columns(table["s"].scatter(list(range(missing)), None))
+    asked = policy("wildcard", **MODELS[name]).replace(subject="who")
+
+    def attained(whole: pl.DataFrame) -> Any:
+        return shoal.audit(whole.select("q", "s"), asked, original=whole, subjects=whole["who"]).models[0].attained
+
+    assert max(map(attained, filled_in(table))) <= attained(table) + 1e-12
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["wildcard", "suppress"]))
+def test_search_and_audit_tell_the_same_of_persons(name: str, seed: int, missing: str) -> None:
+    rng = np.random.default_rng(seed)
+    table = pl.DataFrame(
+        {
+            "q": rng.choice(list("abc"), 20),
+            "s": [None if place % 7 == 0 else int(value) for place, value in enumerate(rng.choice([10, 20, 40], 20))],
+            "who": rng.integers(0, 12, 20),
+        }
+    )
+    asked = policy(missing, **MODELS[name]).replace(subject="who")
+    with contextlib.suppress(Infeasible), unexplained():
+        assert shoal.anonymize(table, asked).audit.holds  # it compares what both attain
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,10 @@ def tallies(
         table = numbers if raw is None else _numbers(whole, columns, parts)
         persons = records_of(whole, whole_times) if everyone is None else everyone.n_unique()
         found[columns] = _tally(published, _persons(table, everyone, None, whole_times), persons, count, parts)
+        if people is not None:
+            alone = pl.Series(np.zeros(len(table), np.int64))
+            unknown = [_unknown(numbers, classes, count, times), _unknown(table, alone, 1, whole_times)]
+            found[columns] = replace(found[columns], unknown=np.concatenate(unknown))
     return found
 
 
@@ -76,6 +80,12 @@ def _tally(published: pl.DataFrame, table: pl.DataFrame, persons: int, count: in
         ranked=len(parts) == 1 and parts[0].ranked,
         paths=parts[0].paths if len(parts) == 1 else None,
     )
+
+
+def _unknown(values: pl.Series, classes: pl.Series, count: int, times: Times) -> Ints:
+    """Count the records of each class whose value may be any."""
+    often = None if times is None else times.filter(values < 0)
+    return np.bincount(classes.filter(values < 0).to_numpy(), as_weights(often), minlength=count).astype(np.int64)
 
 
 def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:

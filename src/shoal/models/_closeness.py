@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
@@ -36,6 +36,9 @@ class Distances:
     and n of N records in the class, its distance from the table is (1 - n/N) times that from the rest. That is d(P, R)
     if the unknown are as the known, which the worst of them exceed, and never more than a + d(P, R) + r. And d(P, R) is
     d(P, Q) times N'/(N' - n'), Q being all known values and n', N' the known records.
+
+    Where persons are counted, who has two unknown values may have one or two, and who has another may have none more.
+    So only a bound is told: d(P, Q) and the most that unknown values may be of all, in the class and in the table.
     """
 
     moved: Numbers
@@ -48,6 +51,8 @@ class Distances:
     """How often each of these occurs in the table."""
     worst: Worst
     """Tells what must be moved at most."""
+    by_person: bool = False
+    """Whether persons are counted."""
 
     @classmethod
     def of(cls, names: tuple[str, ...], distance: Distance, classes: Classes, background: Background) -> Distances:
@@ -68,7 +73,8 @@ class Distances:
         else:
             moved, steps = moved_between_labels(*_numbered(own, table))
         place = np.argsort(order)[np.searchsorted(table.values, own.values)]
-        return cls(moved, steps, own, table, place, table.counts[order], worst)
+        by_person = background.whole.subjects is not None
+        return cls(moved, steps, own, table, place, table.counts[order], worst, by_person)
 
     def at_most(self, limit: Fraction) -> Holds:
         """Return which distances are at most a limit."""
@@ -76,8 +82,12 @@ class Distances:
             return compared(self.moved, self._known_pairs, limit) <= 0
         low, high = self._bounds
         result: Holds = high <= float(limit)
-        open_ = np.flatnonzero((high >= float(limit) - CLEAR) & (low <= float(limit) + CLEAR))
-        result[open_] = compared(*self._at_worst(open_), limit) <= 0
+        if self.by_person:
+            for place in np.flatnonzero(np.abs(high - float(limit)) <= CLEAR).tolist():
+                result[place] = self._of_persons(place) <= limit
+            return result
+        undecided = np.flatnonzero((high >= float(limit) - CLEAR) & (low <= float(limit) + CLEAR))
+        result[undecided] = compared(*self._at_worst(undecided), limit) <= 0
         return result
 
     def greatest(self) -> Fraction:
@@ -85,6 +95,8 @@ class Distances:
         if not self._blank:
             return greatest(self.moved, self._known_pairs)
         low, high = self._bounds
+        if self.by_person:
+            return max(self._of_persons(place) for place in np.flatnonzero(high >= high.max() - CLEAR).tolist())
         return greatest(*self._at_worst(np.flatnonzero(high >= low.max() - CLEAR)))
 
     @property
@@ -105,6 +117,8 @@ class Distances:
     @property
     def _bounds(self) -> tuple[Floats, Floats]:
         """The least and the most that each distance may be, nearly."""
+        if self.by_person:
+            return self._bounds_of_persons
         known, wild = self.own.known.astype(np.float64), self.own.wild.astype(np.float64)
         whole, everyone = float(self.table.known[0]), float(self._everyone)
         size = np.maximum(known + wild, 1.0)
@@ -114,6 +128,27 @@ class Distances:
         part = 1.0 - size / everyone
         least = part * np.where(compares, between, 0.0)
         return least, part * np.where(compares, np.minimum(1.0, between + unknown), 1.0)
+
+    @property
+    def _bounds_of_persons(self) -> tuple[Floats, Floats]:
+        known, unknown = self.own.known.astype(np.float64), self.own.unknown.astype(np.float64)
+        whole, missing = float(self.table.known[0]), float(self.table.unknown[0])
+        apart = self.moved.astype(np.float64) / (np.maximum(known, 1.0) * max(whole, 1.0) * self.steps)
+        most = apart + unknown / np.maximum(known + unknown, 1.0) + missing / (whole + missing)
+        most = np.where(known > 0, np.minimum(most, 1.0), 1.0)
+        all_of_it = (known == whole) & (unknown == missing)
+        return np.zeros_like(most), np.where(all_of_it | (known + unknown == 0), 0.0, most)
+
+    def _of_persons(self, place: int) -> Fraction:
+        """Return what the distance of a class is at most."""
+        known, unknown = int(self.own.known[place]), int(self.own.unknown[place])
+        whole, missing = int(self.table.known[0]), int(self.table.unknown[0])
+        if (known, unknown) == (whole, missing) or not known + unknown:
+            return Fraction(0)
+        if not known:
+            return Fraction(1)
+        apart = Fraction(int(self.moved[place]), known * whole * self.steps)
+        return min(apart + Fraction(unknown, known + unknown) + Fraction(missing, whole + missing), Fraction(1))
 
     def _at_worst(self, places: Ints) -> tuple[Numbers, Numbers]:
         """Return the distances of some classes exactly, as numerators and denominators."""
@@ -156,9 +191,4 @@ def _numbered(own: Histogram, table: Histogram) -> tuple[Histogram, Histogram, n
     """Number the values that occur: combinations of columns can be many."""
     places = np.searchsorted(table.values, own.values)
     numbers = np.arange(len(table.values), dtype=np.int32)
-    inside = Histogram(own.count, own.classes, places, own.counts, own.wild, own.persons)
-    return (
-        inside,
-        Histogram(1, table.classes, numbers.astype(np.int64), table.counts, table.wild, table.persons),
-        numbers[None],
-    )
+    return replace(own, values=places), replace(table, values=numbers.astype(np.int64)), numbers[None]

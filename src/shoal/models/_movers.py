@@ -94,6 +94,8 @@ def furthest(tally: Tally, distance: str) -> Fraction:
     mover = MOVERS[distance](tally)
     if not tally.table_blank and not tally.blank.any():
         return max(mover(values) for values, _ in tally.rows)
+    if tally.unknown is not None:
+        return max(_of_persons(values, tally, number, mover(values)) for number, (values, _) in enumerate(tally.rows))
     place, worst = PLACERS[distance](tally), Fraction(0)
     bounded = [(_at_most(values, blank, tally, mover(values)), values, blank) for values, blank in tally.rows]
     for bound, values, blank in sorted(bounded, key=itemgetter(0), reverse=True):
@@ -101,6 +103,18 @@ def furthest(tally: Tally, distance: str) -> Fraction:
             break
         worst = max(worst, place(values, blank))
     return worst
+
+
+def _of_persons(values: dict[int, int], tally: Tally, number: int, distance: Fraction) -> Fraction:
+    """A bound where persons are counted, who may have several values, or miss one that they have elsewhere."""
+    assert tally.unknown is not None
+    known, whole = sum(values.values()), sum(tally.table.values())
+    unknown, missing = int(tally.unknown[number]), int(tally.unknown[-1])
+    if (known, unknown) == (whole, missing):
+        return Fraction(0)
+    if not known:
+        return Fraction(1)
+    return min(distance + 1 - Fraction(known, known + unknown) + 1 - Fraction(whole, whole + missing), Fraction(1))
 
 
 def _at_most(values: dict[int, int], blank: int, tally: Tally, distance: Fraction) -> Fraction:

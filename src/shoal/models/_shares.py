@@ -17,7 +17,8 @@ class Rises:
 
     Wild records of a class are thought to have the value, each value in turn; so a value that no record of the class
     is known to have counts too, the rarest of the table being the worst. They have it in the table as well, which
-    they are part of; wild records of the rest are thought to have another.
+    they are part of; wild records of the rest are thought to have another. Where persons are counted, some of them may
+    have it already, so that nobody is added in the table.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Rises:
         joined = own.wild[classes]
         counts = np.minimum(np.append(own.counts, np.zeros(len(wild), np.int64)) + joined, own.persons[classes])
         in_table = np.append(background.counts(names, own.values), np.full(len(wild), rarest))
-        held = np.minimum(in_table + joined, everyone)
+        held = np.minimum(in_table + (joined if background.whole.subjects is None else 0), everyone)
         below = held.astype(kind) * own.persons[classes]
         return cls(classes, counts.astype(kind) * everyone, below, held, everyone)
 
@@ -55,11 +56,13 @@ class Rises:
 def falls(own: Histogram, background: Background, names: tuple[str, ...]) -> tuple[Numbers, Numbers]:
     """Return for each entry its share in the class by its share in the table, at least.
 
-    Wild records of the class are thought not to have the value, those of the rest of the table to have it.
+    Wild records of the class are thought not to have the value, those of the rest of the table to have it; where
+    persons are counted, those of the class may be in the rest too.
     """
     table = background.table(names)
     everyone = int(table.persons[0])
     kind = roomy(everyone, everyone)
-    elsewhere = np.maximum(int(table.wild[0]) - own.wild, 0)[own.classes]
+    inside = own.wild if background.whole.subjects is None else np.zeros_like(own.wild)
+    elsewhere = (int(table.wild[0]) - inside)[own.classes]
     held = np.minimum(background.counts(names, own.values) + elsewhere, everyone)
     return own.counts.astype(kind) * everyone, held.astype(kind) * own.persons[own.classes]

@@ -37,6 +37,8 @@ class Tally:
         For each class, its missing values that may be any value.
     table, table_blank, table_persons
         How many have each value in the whole table, how many a missing one that may be any, and how many there are.
+    unknown
+        Where persons are counted: the records of each class with such a missing value, and last those of the table.
     ranked
         Whether values are numbered in their order, where they have one.
     paths
@@ -50,6 +52,7 @@ class Tally:
     table: Mapping[int, int]
     table_blank: int
     table_persons: int
+    unknown: Ints | None = None
     ranked: bool = False
     paths: tuple[tuple[str, ...], ...] | None = None
 

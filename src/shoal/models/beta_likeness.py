@@ -91,7 +91,8 @@ class BetaLikeness(SensitiveModel):
         worst = Fraction(0)
         for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
             for value in values if not blank else {*values, *tally.table}:
-                held = tally.table.get(value, 0) + blank
+                # a person who has no value here may have this one elsewhere, and be counted already
+                held = tally.table.get(value, 0) + (blank if tally.unknown is None else 0)
                 if not held:
                     return inf  # no such value in the table
                 mine, likely = min(values.get(value, 0) + blank, size), Fraction(min(held, everyone), everyone)

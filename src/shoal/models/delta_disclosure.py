@@ -115,8 +115,10 @@ class DeltaDisclosure(SensitiveModel):
                 mine = values.get(value, 0)
                 if not mine:
                     return inf
-                less = held + max(tally.table_blank - blank, 0)
-                rise = Fraction(min(mine + blank, size) * everyone, min(held + blank, everyone) * size)
+                # a person who has no value here may have this one elsewhere, known or not
+                mixed = 0 if tally.unknown is None else blank
+                less = held + max(tally.table_blank - blank + mixed, 0)
+                rise = Fraction(min(mine + blank, size) * everyone, min(held + blank - mixed, everyone) * size)
                 fall = Fraction(min(less, everyone) * size, mine * everyone)
                 for ratio in (max(rise, Fraction(1)), max(fall, Fraction(1))):
                     moved = log(ratio)

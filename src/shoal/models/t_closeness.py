@@ -27,8 +27,9 @@ class TCloseness(SensitiveModel):
     class, about every value at once. A missing value that may be any (``wildcard``), or whose record is suppressed
     (``suppress``), is thought to be one of the values that the column has: what is told is the distance for the worst
     assignment of all of them, in the class and in the rest of the table. Where the column has but one value, it may be
-    another. Where persons are counted, a person with two values counts once for each. The whole table are all records
-    of the original, those too that are suppressed.
+    another. Where persons are counted, a person with two values counts once for each, and missing ones make the
+    distance a bound: the whole share that they may have is added. The whole table are all records of the original,
+    those too that are suppressed.
 
     Cost: one pass over the cells for each level; with missing values, over all values of the classes that are near to
     what is asked. A union of classes that comply complies, for the distance is convex.
