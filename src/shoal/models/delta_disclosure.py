@@ -128,7 +128,9 @@ class DeltaDisclosure(SensitiveModel):
             if values.keys() - tally.table.keys():
                 return inf  # a value that the table does not have
         furthest = [ratio for ratio in ratios if log(ratio) >= worst - _NEAR]
-        return short(max(logarithm(ratio) for ratio in furthest), up=True) if furthest else None
+        if not furthest:  # nobody has a value that could be learned
+            return 0.0 if len(census.sizes) else None
+        return short(max(logarithm(ratio) for ratio in furthest), up=True)
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
