@@ -113,8 +113,8 @@ def test_labels_that_fit_alone_but_not_together_are_found() -> None:
     raw = pl.DataFrame({"age": [20] * 10 + [50] * 10, "sex": ["F"] * 10 + ["M"] * 10})
     crossed = pl.DataFrame({"age": ["20"] * 10 + ["50"] * 10, "sex": ["M"] * 10 + ["F"] * 10})
     audit = shoal.audit(crossed, {"quasi_identifiers": ["age", "sex"]}, original=raw)
-    assert outcome(audit, "labels") == "failed"
-    assert "for what they show" in next(check for check in audit.checks if check.name == "labels").faults[0].what
+    assert (outcome(audit, "labels"), outcome(audit, "truth")) == ("passed", "failed")
+    assert "at least 20 records" in next(check for check in audit.checks if check.name == "truth").faults[0].got
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,7 @@ def test_what_could_not_be_checked_says_why() -> None:
         "order",
         "values",
         "labels",
+        "truth",
         "bytes",
     }
     both = {check.name: check.not_run for check in shoal.audit(blurred(ORIGINAL), POLICY, original=ORIGINAL).checks}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import chain
+from itertools import takewhile
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -77,8 +77,11 @@ class Heuristic(Algorithm):
         return best.recoding(lattice, branches.loss_bound, branches.notes)
 
     def _limited(self, branches: Branches) -> Iterator[None]:
+        """Take the steps that are allowed: at least one among the branches, for without it nothing is proven."""
         deadline = time.monotonic() + self.seconds
-        for _ in chain(_descended(branches), branches.followed()):
+        for _ in takewhile(lambda _: time.monotonic() < deadline, _descended(branches)):
+            yield
+        for _ in branches.followed():
             if len(branches):
                 if branches.looks >= self.looks:
                     branches.best.stopped = f"after {self.looks:,} looks"
