@@ -73,6 +73,18 @@ def test_odd_names_and_missing_values(spark: Any) -> None:
     assert release.table.columns == frame.columns
 
 
+@pytest.mark.parametrize("limits", [{}, {"fits": 1, "block": 400}], ids=["one block", "in blocks"])
+def test_texts_that_could_be_read_in_two_ways_are_refused(spark: Any, limits: dict[str, int]) -> None:
+    frame = pl.DataFrame({"q": ["*", "a", "b"] * 4, "s": ["*", "x", "y"] * 4})
+    policy = Policy(quasi_identifiers=["q"], sensitive=["s"], models=K)
+    with pytest.raises(Misfit, match="written as suppressed ones are"):
+        shoal.anonymize(there(spark, frame), policy, **limits)
+    nodes = {"*": {"a": ["a", "b"], "rest": ["c"]}}
+    labelled = policy.replace(quasi_identifiers={"q": {"hierarchy": "tree", "nodes": nodes}})
+    with pytest.raises(Misfit, match="labels called like values"):
+        shoal.anonymize(there(spark, frame.filter(pl.col("q") != "*")), labelled, **limits)
+
+
 def test_types_of_spark(spark: Any) -> None:
     table = spark.sql(
         "select cast(id % 3 as tinyint) q, cast(id % 2 as float) / 10 as f, cast(id % 4 as decimal(9,2)) d, "
