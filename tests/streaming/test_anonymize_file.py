@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,40 @@ def test_statistics_are_those_of_the_whole_table(tmp_path: Path) -> None:
     again = shoal.audit_file(written.files["release"], policy("mondrian"), original=path, statistics=True)
     assert json.loads(json.dumps(again.statistics)) == parts
     assert shoal.audit_file(written.files["release"], policy("mondrian"), original=path).statistics is None
+
+
+MOMENT = datetime(2021, 10, 31, 0, 30)
+TYPES: dict[str, pl.Series] = {
+    "seconds": pl.Series([MOMENT, None, MOMENT + timedelta(hours=1)]),
+    "milliseconds": pl.Series([MOMENT, None, MOMENT + timedelta(milliseconds=1)], dtype=pl.Datetime("ms")),
+    "microseconds": pl.Series([MOMENT, None, MOMENT + timedelta(microseconds=1)]),
+    "nanoseconds": pl.Series([1, None, 10**18 + 1], dtype=pl.Int64).cast(pl.Datetime("ns")),
+    "zone": pl.Series([MOMENT, None, MOMENT + timedelta(hours=3)]).dt.replace_time_zone("Europe/Berlin"),
+    "time": pl.Series([time(1, 2, 3), None, time(1, 2, 3, 500_000)]),
+    "duration": pl.Series([timedelta(1), None, timedelta(microseconds=5)]),
+    "decimal": pl.Series([Decimal("1.10"), None, Decimal("2.50")]),
+    "long decimal": pl.Series([Decimal("0.12345678901234567"), None, Decimal(1)], dtype=pl.Decimal(38, 17)),
+    "category": pl.Series(["a", None, "b"], dtype=pl.Categorical),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_type_is_written_as_it_is_at_once(kind: str, tmp_path: Path) -> None:
+    column = pl.concat([TYPES[kind]] * 30).alias("x")
+    table = pl.DataFrame([column.alias("y"), column.alias("z"), column, pl.Series("sex", ["f", "m"] * 45)])
+    roles = {"quasi_identifiers": {"sex": {}, "x": {}}, "sensitive": ["y"], "others": "keep"}
+    asked = shoal.Policy(**roles, models=[{"name": "k-anonymity", "k": 2}])
+    for given, format in (("parquet", "csv"), ("csv", "csv"), ("parquet", "parquet")):
+        folder = tmp_path / f"{given} {format}"
+        folder.mkdir()
+        if given == "csv" and kind == "duration":  # polars writes none
+            continue
+        whole, parts = both(folder, table, asked, given, format)
+        shown, streamed = (one / f"release.{format}" for one in (whole, parts))
+        if format == "csv":
+            assert shown.read_bytes() == streamed.read_bytes()
+        assert shoal.audit_file(streamed, asked, original=folder / f"data.{given}", memory="1GB").holds
+        assert pl.concat([shoal.read(one).unique() for one in (shown, streamed)]).n_unique() == 6
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])

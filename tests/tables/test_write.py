@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import WriteError
+from shoal.tables.columns import plain, to_texts
 from shoal.tables.files import read_file
 from shoal.tables.write import ENDINGS, to_bytes, write_bytes
 
@@ -63,6 +64,15 @@ def test_moments_stay_what_they_are(kind: str, micro: int, tmp_path: Path) -> No
     moments = [dt.datetime(2020, 1, 2, 3, 4, 5, micro), dt.datetime(2020, 1, 2)]
     again = back(pl.DataFrame({"a": moments, "b": ["x", "y"]}), kind, tmp_path)["a"]
     assert [dt.datetime.fromisoformat(str(value)) for value in again] == moments
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("micro", [[0, 0], [5_000, 0], [5, 999_999]])
+def test_a_moment_is_written_in_one_way(kind: str, unit: Any, micro: list[int], tmp_path: Path) -> None:
+    moments = [dt.datetime(2021, 10, 31, 0, 30, 0, part) for part in micro]
+    frame = pl.DataFrame({"a": plain(pl.Series([*moments, None], dtype=pl.Datetime(unit))), "b": ["x", "y", "z"]})
+    assert to_texts(back(frame, kind, tmp_path)["a"]).equals(to_texts(frame["a"]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from shoal.errors import Fault, TableError
+from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.columns import plain
+from shoal.tables.columns import to_texts
 from shoal.tables.tallied import Times, value_counts
 from shoal.tables.write import to_bytes
 
@@ -97,10 +97,7 @@ def comparable(column: pl.Series) -> pl.Series:
 
 def written(column: pl.Series) -> pl.Series:
     """Return the texts of a column as a release would write them, under a name that polars takes for no pattern."""
-    try:
-        return plain(column).cast(pl.String).alias("values")
-    except TableError:  # a type that is never published
-        return pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
+    return to_texts(column).alias("values")
 
 
 def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:

@@ -92,17 +92,11 @@ def _other_records(written: Counted, release: Release) -> list[Fault]:
     frame = written.table.frame
     if frame.columns != release.frame.columns:
         return [Fault("the file's columns are not the release's", got=", ".join(frame.columns))]
-    columns = [_as(frame[name], release.frame[name].dtype).alias(name) for name in frame.columns]
+    columns = [of_kind(frame[name].alias("values"), release.frame[name].dtype).alias(name) for name in frame.columns]
     salt = release.policy.hash
     if fingerprint(pl.DataFrame(columns), salt, written.table.times) != fingerprint(release.frame, salt, release.times):
         return [Fault("the file does not hold the released records, each as often", got=f"{written.table.records:,}")]
     return []
-
-
-def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
-    column = column.alias("values")
-    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
-    return of_kind(column.str.replace("T", " ") if moments else column, kind)
 
 
 def _blocks(paths: tuple[Path, ...]) -> Iterator[bytes]:
