@@ -118,6 +118,16 @@ def test_fractions_of_a_second_stay(tmp_path: Path) -> None:
     assert text == "q,s\na,01:02:03\na,01:02:03.500\n"
 
 
+@pytest.mark.parametrize("format", ["csv", "excel", "feather", "jsonl", "parquet"])
+@pytest.mark.parametrize("values", [[None] * 4, [None, "a", None, "a"]])
+def test_records_without_any_value_are_written(format: str, values: list[str | None], tmp_path: Path) -> None:
+    policy = {"quasi_identifiers": ["q"], "models": [{"name": "k-anonymity", "k": 2}], "others": "keep"}
+    texts = pl.Series(values, dtype=pl.String)
+    for table in (pl.DataFrame({"q": texts}), pl.DataFrame({"n": texts.str.len_bytes(), "q": texts})):
+        files = shoal.anonymize(table, policy).write(tmp_path / str(table.width), format=format)
+        assert shoal.audit(files["release"], policy, original=table).published == 4
+
+
 def test_other_files_in_the_folder_stay(release: shoal.Release, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     release.write(tmp_path)

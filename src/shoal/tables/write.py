@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import MissingExtra, WriteError
@@ -73,16 +74,23 @@ def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
             sheet.write_string(0, place, column.name)
             style = formats.get(column.dtype.base_type())
             sheet.write_column(1, place, cells, book.add_format({"num_format": style}) if style else None)
+        # a record without any value is told from a row that nobody wrote by an empty text
+        shown = next((place for place, kind in enumerate(frame.dtypes) if kind == pl.String), 0)
+        missing = np.all([column.alias("values").is_null().to_numpy() for column in frame], axis=0)
+        for record in np.flatnonzero(missing).tolist():
+            sheet.write_string(record + 1, shown, "")
 
 
 def _excel_cells(column: pl.Series) -> list[Any]:
     """Return the values of a column, as texts where Excel would change one of them.
 
-    Excel keeps 15 digits of a whole number, thousandths of a second, and no date before March 1900.
+    Excel keeps 15 digits of a whole number and 16 of another, thousandths of a second, and no date before March 1900.
     """
     least = {pl.Date: date(1900, 3, 1), pl.Datetime: datetime(1900, 3, 1)}.get(column.dtype.base_type())
     if column.dtype == pl.Int64:
         safe = bool((column.abs() < 10**15).all())
+    elif column.dtype == pl.Float64:
+        safe = all(float(f"{number:.16G}") == number for number in column.drop_nulls().unique())
     elif least is not None:
         whole = column.dtype == pl.Date or bool((column.dt.microsecond() % 1000 == 0).all())
         safe = whole and bool((column >= least).all())
