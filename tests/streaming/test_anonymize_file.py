@@ -151,6 +151,51 @@ def test_every_type_is_written_as_it_is_at_once(kind: str, tmp_path: Path) -> No
         assert pl.concat([shoal.read(one).unique() for one in (shown, streamed)]).n_unique() == 6
 
 
+UNUSUAL = {
+    "inf": pl.Series([1.0, float("inf")]),
+    "nan": pl.Series([1.0, float("nan")]),
+    "never": pl.Series([1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date),
+    "list": pl.Series([[1], [2]]),
+    "bytes": pl.Series([b"a", b"b"]),
+}
+
+
+@pytest.mark.parametrize("values", UNUSUAL)
+def test_what_cannot_be_published_stops_a_release_only_where_it_would_be(values: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pl.DataFrame({"q": ["a"] * 8, "x": pl.concat([UNUSUAL[values]] * 4)}).write_parquet(path)
+    roads = (
+        lambda asked: shoal.anonymize(path, asked),
+        lambda asked: shoal.anonymize_file(path, asked, tmp_path / "out"),
+    )
+    models = [{"name": "k-anonymity", "k": 2}]
+    for more in ({"others": "drop"}, {"identifiers": ["x"]}):
+        for road in roads:
+            road(shoal.Policy(quasi_identifiers=["q"], models=models, **more))
+    for more in ({"others": "keep"}, {"sensitive": ["x"]}, {"quasi_identifiers": ["q", "x"]}):
+        told = []
+        for road in roads:
+            try:
+                road(shoal.Policy(**{"quasi_identifiers": ["q"], "models": models, **more}))
+                told.append("")
+            except Misfit as error:
+                told.append(str(error))
+        assert told[0] == told[1]
+        assert (told[0] == "") is (values == "nan")
+
+
+@pytest.mark.parametrize("role", ["quasi_identifiers", "sensitive"])
+def test_missing_values_are_counted_in_records(role: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("q,r\n" + ",a\n" * 5 + "x,b\n" * 3)
+    roles = {"quasi_identifiers": {"r": {}}, "sensitive": {}}
+    roles[role] = {**roles[role], "q": {"missing": "error"}}
+    asked = shoal.Policy(**roles, models=[{"name": "k-anonymity", "k": 2}])
+    for road in (lambda: shoal.anonymize(path, asked), lambda: shoal.anonymize_file(path, asked, tmp_path / "out")):
+        with pytest.raises(Misfit, match=rf"{role}\.q: missing values, which the policy forbids; got 5 records"):
+            road()
+
+
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
 def test_as_parquet_it_is_the_same_records_in_the_same_order(algorithm: str, tmp_path: Path) -> None:
     whole, parts = both(tmp_path, people(), policy(algorithm), "csv", "parquet")
@@ -384,7 +429,7 @@ def test_bad_tables_leave_nothing(tmp_path: Path) -> None:
     with pytest.raises(Infeasible, match="cannot hold"):
         shoal.anonymize_file(tmp_path / "few.csv", asked, tmp_path / "out", memory="1GB")
     pl.DataFrame({"age": [1.0, float("inf")], "sex": ["f", "m"]}).write_parquet(tmp_path / "inf.parquet")
-    with pytest.raises(TableError, match="infinite"):
+    with pytest.raises(Misfit, match="infinite"):
         shoal.anonymize_file(tmp_path / "inf.parquet", asked, tmp_path / "out", memory="1GB")
     assert nothing_left(tmp_path)
 

@@ -94,12 +94,23 @@ def test_types_that_cannot_be_published(column: pl.Series) -> None:
     assert len(to_texts(column)) == len(column)
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), -1e305])
+def test_numbers_beyond_all_measure_are_told(number: float) -> None:
+    for kind in (pl.Float64, pl.Float32):
+        column = pl.Series("^x$", [number, 1.0, float("nan"), None], dtype=kind)
+        with pytest.raises(TableError, match=r"\^x\$: holds infinite values, or numbers beyond 1e300\. Hint: replace"):
+            plain(column)
+        assert to_texts(column).len() == 4
+    assert plain(pl.Series([1.0, float("nan"), -1e300])).null_count() == 1
+
+
 @pytest.mark.parametrize("unit", ["ms", "us"])
 @pytest.mark.parametrize("moment", [2**63 - 1, -(2**63) + 1])
 def test_dates_that_nobody_can_write_are_told(unit: Any, moment: int) -> None:
-    days = pl.Series("^x$", [moment >> 32, None], dtype=pl.Int32).cast(pl.Date)
-    moments = pl.Series("^x$", [moment, None], dtype=pl.Int64).cast(pl.Datetime(unit))
-    for column in (days, moments, moments.dt.replace_time_zone("UTC")):
+    days = pl.Series([moment >> 32, None], dtype=pl.Int32).cast(pl.Date)
+    moments = pl.Series([moment, None], dtype=pl.Int64).cast(pl.Datetime(unit))
+    for values in (days, moments, moments.dt.replace_time_zone("UTC")):
+        column = values.alias("^x$")
         with pytest.raises(TableError, match=r"\^x\$: holds dates outside the years 1 to 9999\. Hint: replace them"):
             plain(column)
         assert to_texts(column).null_count() == 1

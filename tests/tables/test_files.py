@@ -311,14 +311,6 @@ def test_a_long_cell_is_read(read: Read) -> None:
     assert read(f'a,b\n1,2\n"{"x" * 200_000}",3\n')["a"].to_list() == ["1", "x" * 200_000]
 
 
-def test_numbers_beyond_all_measure_are_refused() -> None:
-    from shoal.tables import open_table
-
-    with pytest.raises(TableError, match="beyond 1e300"):
-        open_table(pl.DataFrame({"a": [1.0, -1e305]}))
-    assert open_table(pl.DataFrame({"a": [1.0, float("nan")]})).frame.height == 2
-
-
 @settings(max_examples=2_000, deadline=None)
 @given(
     st.text(alphabet='ab,"\n \ufeff;é', min_size=1, max_size=60),

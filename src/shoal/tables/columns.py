@@ -39,7 +39,7 @@ def plain(column: pl.Series) -> pl.Series:
     if kind.is_float():
         # by way of texts: 0.1 in 32 bits is 0.1, not 0.10000000149011612
         exact = column if kind == pl.Float64 else column.cast(pl.String).cast(pl.Float64)
-        return exact.fill_nan(None).set(exact == 0.0, 0.0)
+        return _finite(exact.fill_nan(None).set(exact == 0.0, 0.0), name)
     if kind.is_decimal():
         return _exact(column, pl.Float64 if kind.scale else pl.Int64)  # type: ignore[attr-defined]
     if kind.is_integer():
@@ -55,6 +55,22 @@ def plain(column: pl.Series) -> pl.Series:
     if kind == pl.Duration:
         return _microseconds(column, name)
     raise TableError("values of this type cannot be published", where=name, got=str(kind), hint="drop the column")
+
+
+LARGEST = 1e300
+"""No number is larger: differences and sums of a few must be numbers too."""
+
+
+def beyond_numbers(name: str) -> TableError:
+    """Return the error for a column with numbers that cannot be counted with."""
+    what, hint = "holds infinite values, or numbers beyond 1e300", "replace them by numbers or missing, or drop it"
+    return TableError(what, where=name, hint=hint)
+
+
+def _finite(column: pl.Series, name: str) -> pl.Series:
+    if bool((column.abs() > LARGEST).any()):
+        raise beyond_numbers(name)
+    return column
 
 
 def _exact(column: pl.Series, kind: type[pl.Int64 | pl.Float64]) -> pl.Series:
@@ -82,8 +98,13 @@ def _in_calendar(column: pl.Series, name: str, missing: int) -> pl.Series:
     known = column.to_physical().is_between(_FIRST * day, (_LAST + 1) * day - 1)
     if bool(known.all()) and column.null_count() == missing:
         return column
-    hint = "replace them by missing, or drop the column"
-    raise TableError("holds dates outside the years 1 to 9999", where=name, hint=hint)
+    raise beyond_calendar(name)
+
+
+def beyond_calendar(name: str) -> TableError:
+    """Return the error for a column with dates that not everybody can write."""
+    hint = "replace them by missing, or drop it"
+    return TableError("holds dates outside the years 1 to 9999", where=name, hint=hint)
 
 
 def _microseconds(column: pl.Series, name: str) -> pl.Series:
@@ -91,7 +112,7 @@ def _microseconds(column: pl.Series, name: str) -> pl.Series:
     lengths = column.cast(pl.Duration("us"), strict=False)
     if bool(lengths.cast(column.dtype, strict=False).eq_missing(column).all()):
         return lengths.dt.total_microseconds()
-    hint = "round them, or drop the column"
+    hint = "round them, or drop it"
     raise TableError("lengths of time that are no whole number of microseconds", where=name, hint=hint)
 
 
@@ -109,7 +130,8 @@ def to_texts(column: pl.Series) -> pl.Series:
     try:
         return plain(column).cast(pl.String)
     except TableError:
-        values = column.to_physical() if column.dtype.is_temporal() else column  # Python has no year 10000
+        values = column.alias("values")
+        values = values.to_physical() if column.dtype.is_temporal() else values  # Python has no year 10000
         told = [None if value is None else str(value) for value in values.to_list()]
         return pl.Series("values", told, dtype=pl.String)
 
