@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.errors import TableError
+from shoal.spark.columns import numbered
 from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG
 
 _FORMATS = {
@@ -46,8 +47,7 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
 
 def in_order(table: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return a table with its columns in an order, found by their exact names."""
-    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
-    return numbered.select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
+    return numbered(table).select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
 
 
 def _format_of(path: str) -> str:
@@ -69,7 +69,7 @@ def _format_of(path: str) -> str:
 def _typed(table: DataFrame) -> DataFrame:
     """Return a table of texts with the type that all cells of a column are written in."""
     names = table.columns
-    table = table.toDF(*(f"c{place}" for place in range(len(names))))
+    table = numbered(table)
     cells = [F.when(F.col(key) != "", F.col(key)) for key in table.columns]
     asked = [test.alias(f"{place}_{kind}") for place, cell in enumerate(cells) for kind, test in _tests(cell).items()]
     found = table.agg(*asked).collect()[0].asDict()
