@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.errors import Misfit
 from tests.spark.conftest import here, there
 
 FIRST = datetime(2021, 10, 31, 0, 30, tzinfo=UTC)
@@ -62,3 +63,18 @@ def test_files_hold_moments_as_every_other_road_writes_them(zoned: Any, tmp_path
         files = release.write(tmp_path / format, format=format, statistics=False)
         parts = [shoal.read(part, types=False) for part in sorted(files["release"].glob("part-*"))]
         assert rows(pl.concat(parts).select(names)) == rows(expected.select(names))
+
+
+@pytest.mark.parametrize("number", [float("inf"), -1e301])
+def test_numbers_beyond_all_measure_are_misfits_only_where_they_are_looked_at(spark: Any, number: float) -> None:
+    frame = pl.DataFrame({"q": ["a"] * 8, "x": [number, 1.0] * 4})
+    asked: dict[str, Any] = {"quasi_identifiers": ["q"], "models": [{"name": "k-anonymity", "k": 2}]}
+    for more in ({"others": "drop"}, {"identifiers": ["x"]}):
+        assert shoal.anonymize(there(spark, frame), {**asked, **more}).audit.holds
+    for more in ({"others": "keep"}, {"sensitive": ["x"]}, {"quasi_identifiers": ["q", "x"]}):
+        told = []
+        for table in (frame, there(spark, frame)):
+            with pytest.raises(Misfit, match="holds infinite values, or numbers beyond 1e300") as error:
+                shoal.anonymize(table, {**asked, **more})
+            told.append(str(error.value))
+        assert told[0] == told[1]
