@@ -417,6 +417,19 @@ def test_what_cannot_be_done_is_refused_before_anything_is_counted(
     assert nothing_left(tmp_path)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_without_a_name_is_told_the_same_way(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"data.{ending}"
+    table = pl.DataFrame({"": [0, 1], "age": [21, 21]})
+    table.write_csv(path) if ending == "csv" else table.write_parquet(path)
+    asked = {"quasi_identifiers": ["age"], "others": "drop", "models": [{"name": "k-anonymity", "k": 2}]}
+    words = "a column has no name; got column 1 of 2, beside 'age'. Hint: name it, or leave it out: pandas"
+    for road in (lambda: shoal.anonymize(path, asked), lambda: shoal.anonymize_file(path, asked, tmp_path / "out")):
+        with pytest.raises(TableError, match=words):
+            road()
+    assert nothing_left(tmp_path)
+
+
 def test_bad_tables_leave_nothing(tmp_path: Path) -> None:
     (tmp_path / "ragged.csv").write_text("age,sex\n21,f\n24\n")
     asked = {"quasi_identifiers": ["age", "sex"], "models": [{"name": "k-anonymity", "k": 2}]}

@@ -15,6 +15,7 @@ from shoal.models.presets import SAFE_HARBOR
 from shoal.policy import Policy
 from shoal.tables.apply import published_columns
 from shoal.tables.columns import LARGEST, beyond_calendar, beyond_numbers
+from shoal.tables.files import require_names
 
 _AS_THEY_ARE = (T.BooleanType, T.DateType, T.TimestampNTZType, T.DecimalType)
 _WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -42,9 +43,7 @@ class Layout:
     def of(cls, table: DataFrame, policy: Policy) -> Layout:
         """Lay a table out by the roles of its columns."""
         names = tuple(table.columns)
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise TableError("column names occur twice", got=examples(twice), hint="rename them")
+        require_names(names)
         shown = tuple(published_columns(pl.DataFrame({name: [] for name in names}), policy))
         roles = {*policy.quasi_identifiers, *policy.sensitive, *([] if policy.subject is None else [policy.subject])}
         if SAFE_HARBOR in policy.presets:  # it looks at the values of every column

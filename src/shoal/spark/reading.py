@@ -13,7 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from shoal.errors import TableError
 from shoal.spark.columns import numbered
-from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG
+from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG, require_names
 
 _FORMATS = {
     "parquet": "parquet",
@@ -37,8 +37,11 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
     reader = spark.read
     if kind == "csv":
         mark = "\t" if path.endswith(".tsv") else ","
-        options = {"header": "true", "sep": mark, "escape": '"', "mode": "FAILFAST", "columnPruning": "false"}
-        table = reader.options(**options).csv(path)
+        options = {"sep": mark, "escape": '"', "mode": "FAILFAST", "columnPruning": "false"}
+        first = reader.options(**options).csv(path).first()
+        if first is not None:  # Spark would make names up where they are missing or occur twice
+            require_names(["" if name is None else name for name in first], path)
+        table = reader.options(header="true", **options).csv(path)
         return _typed(table) if types else table
     if kind == "json":
         return (reader if schema is None else reader.schema(schema)).json(path)

@@ -157,7 +157,7 @@ def domain_of(
     kind = kind_of(column)
     values = column.drop_nulls().unique()
     if declared:
-        more = _parsed(pl.Series(declared, dtype=pl.String), column.dtype)
+        more = _parsed(pl.Series(declared, dtype=pl.String).replace("", None), column.dtype)
         values = pl.concat([values, more.drop_nulls().alias(values.name)]).unique()
     values = values.sort()
     texts = tuple(values.cast(pl.String).to_list())
