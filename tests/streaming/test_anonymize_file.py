@@ -184,6 +184,16 @@ def test_what_cannot_be_published_stops_a_release_only_where_it_would_be(values:
         assert (told[0] == "") is (values == "nan")
 
 
+def test_a_number_that_many_records_have_numbers_no_record(tmp_path: Path) -> None:
+    asked = {"quasi_identifiers": ["q"], "others": "keep", "models": [{"name": "k-anonymity", "k": 2}]}
+    wards = pl.DataFrame({"q": ["a", "b", "c"] * 4, "ward": [1, 2, 3] * 4}).sort("ward")
+    rows = wards.with_columns(ward=pl.Series(range(1, 13)))
+    for table, faults in ((wards, []), (rows, ["a row number is published"])):
+        table.write_csv(tmp_path / "published.csv")
+        for audit in (shoal.audit, shoal.audit_file):
+            assert [fault.what for fault in audit(tmp_path / "published.csv", asked).faults] == faults
+
+
 @pytest.mark.parametrize("role", ["quasi_identifiers", "sensitive"])
 def test_missing_values_are_counted_in_records(role: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
