@@ -153,6 +153,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"identifiers": ["age"]}, "the column 'age' has two roles"),
     ({"sensitive": ["age"]}, "the column 'age' has two roles"),
     ({"subject": "age"}, "the subject column cannot be published"),
+    ({"subject": ""}, "subject: a column without a name"),
+    ({"identifiers": [""]}, "identifiers: a column without a name"),
+    ({"quasi_identifiers": {"": {}}}, "quasi_identifiers: a column without a name"),
+    ({"sensitive": [""]}, "sensitive: a column without a name"),
     ({"seed": -1}, "seed: must be at least 0"),
     ({"k": 5}, "k: is not a known key"),
 ]

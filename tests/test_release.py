@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -49,6 +51,81 @@ def test_writing_twice_gives_the_same_bytes(release: shoal.Release, tmp_path: Pa
     first = {name: path.read_bytes() for name, path in release.write(tmp_path / "a").items()}
     second = {name: path.read_bytes() for name, path in release.write(tmp_path / "b").items()}
     assert first == second
+
+
+MOMENT = dt.datetime(2021, 10, 31, 0, 30)
+"""In Berlin this half hour comes twice."""
+MOMENTS = {
+    "seconds": [MOMENT + dt.timedelta(hours=hour) for hour in range(3)],
+    "milliseconds": [MOMENT, MOMENT.replace(microsecond=1_000), None],
+    "microseconds": [MOMENT.replace(microsecond=5), MOMENT + dt.timedelta(hours=1), None],
+}
+ROLES: dict[str, dict[str, Any]] = {
+    "sensitive": {"quasi_identifiers": {"sex": {}}, "sensitive": ["at", "day"], "others": "keep"},
+    "others": {"quasi_identifiers": {"sex": {}}, "sensitive": ["number"], "others": "keep"},
+    "quasi-identifier": {"quasi_identifiers": {"sex": {}, "at": {}}, "sensitive": ["number", "day"]},
+    "ends": {"quasi_identifiers": {"sex": {}, "at": {}}, "others": "keep", "output": {"ends": True}},
+    "statistics": {"quasi_identifiers": {"sex": {}, "at": {}}, "others": "keep", "output": "statistics"},
+    "anatomy": {
+        "quasi_identifiers": {"sex": {}, "at": {}},
+        "others": "drop",
+        "sensitive": ["number"],
+        "output": "anatomy",
+        "seed": 2**80,
+        "models": [{"name": "distinct-l-diversity", "on": "number", "l": 2}],
+    },
+    "sensitive of an anatomy": {
+        "quasi_identifiers": {"sex": {}, "number": {}},
+        "others": "drop",
+        "sensitive": ["at"],
+        "output": "anatomy",
+        "seed": 2**80,
+        "models": [{"name": "distinct-l-diversity", "on": "at", "l": 2}],
+    },
+}
+
+
+def of_moments(values: list[dt.datetime | None], unit: Any, zone: str | None) -> pl.DataFrame:
+    at = pl.Series(values * 4, dtype=pl.Datetime(unit, zone))
+    day = pl.Series([dt.date(1850, 1, 2), None, dt.date(2020, 2, 29)] * 4)
+    return pl.DataFrame({"sex": ["f", "m"] * 6, "number": [1, 2] * 6, "at": at, "day": day})
+
+
+@pytest.mark.parametrize(("unit", "zone"), [("us", None), ("ms", None), ("ns", "Europe/Berlin")])
+@pytest.mark.parametrize("values", MOMENTS)
+@pytest.mark.parametrize("role", ROLES)
+def test_moments_are_written_as_the_audit_reads_them(
+    role: str, values: str, unit: Any, zone: str | None, tmp_path: Path
+) -> None:
+    table = of_moments(MOMENTS[values], unit, zone)
+    policy = shoal.Policy(**{"models": [{"name": "k-anonymity", "k": 2}], **ROLES[role]})
+    release = shoal.anonymize(table, policy)
+    for format in ("csv", "jsonl", "parquet"):
+        files = release.write(tmp_path / format, format=format, statistics=False)
+        assert shoal.audit(files["release"], policy, original=table).holds
+
+
+def test_fractions_of_a_second_stay(tmp_path: Path) -> None:
+    times = [dt.time(1, 2, 3, 500_000), dt.time(1, 2, 3)]
+    policy = {
+        "quasi_identifiers": ["q"],
+        "sensitive": ["s"],
+        "models": [{"name": "distinct-l-diversity", "on": "s", "l": 2}],
+    }
+    release = shoal.anonymize(pl.DataFrame({"q": ["a", "a"], "s": times}), policy)
+    assert release.table["s"].to_list() == ["01:02:03", "01:02:03.500"]
+    text = release.write(tmp_path, format="csv", statistics=False)["release"].read_text()
+    assert text == "q,s\na,01:02:03\na,01:02:03.500\n"
+
+
+@pytest.mark.parametrize("format", ["csv", "excel", "feather", "jsonl", "parquet"])
+@pytest.mark.parametrize("values", [[None] * 4, [None, "a", None, "a"]])
+def test_records_without_any_value_are_written(format: str, values: list[str | None], tmp_path: Path) -> None:
+    policy = {"quasi_identifiers": ["q"], "models": [{"name": "k-anonymity", "k": 2}], "others": "keep"}
+    texts = pl.Series(values, dtype=pl.String)
+    for table in (pl.DataFrame({"q": texts}), pl.DataFrame({"n": texts.str.len_bytes(), "q": texts})):
+        files = shoal.anonymize(table, policy).write(tmp_path / str(table.width), format=format)
+        assert shoal.audit(files["release"], policy, original=table).published == 4
 
 
 def test_other_files_in_the_folder_stay(release: shoal.Release, tmp_path: Path) -> None:

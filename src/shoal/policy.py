@@ -156,6 +156,15 @@ class Policy(Frozen):
         return loss
 
     @model_validator(mode="after")
+    def _columns_have_names(self) -> Policy:
+        roles = {role: getattr(self, role) for role in ("identifiers", "quasi_identifiers", "sensitive")}
+        roles |= {role: (getattr(self, role),) for role in ("subject", "survey_weight")}
+        for role, names_given in roles.items():
+            if "" in names_given:
+                raise PolicyError("a column without a name", where=role, hint="name it in the table, and here")
+        return self
+
+    @model_validator(mode="after")
     def _one_role_each(self) -> Policy:
         seen: dict[str, str] = {}
         for role in ("identifiers", "quasi_identifiers", "sensitive"):

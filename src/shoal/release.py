@@ -167,7 +167,7 @@ def other_records(written: pl.DataFrame, released: pl.DataFrame, salt: str, ofte
     often = often or Often()
     if others := _other_columns(written, released):
         return others
-    columns = [_as(written[name], released[name].dtype).alias(name) for name in written.columns]
+    columns = [of_kind(written[name].alias("values"), released[name].dtype).alias(name) for name in written.columns]
     prints = fingerprint(pl.DataFrame(columns), salt, often.published), fingerprint(released, salt, often.original)
     if prints[0] == prints[1]:
         return []
@@ -179,13 +179,6 @@ def _other_columns(written: pl.DataFrame, released: pl.DataFrame) -> list[Fault]
     if written.columns == released.columns:
         return []
     return [Fault("the file's columns are not the release's", got=", ".join(written.columns))]
-
-
-def _as(column: pl.Series, kind: pl.DataType) -> pl.Series:
-    """Return a column of a file in the type that it was released in."""
-    column = column.alias("values")
-    moments = isinstance(kind, pl.Datetime) and column.dtype == pl.String
-    return of_kind(column.str.replace("T", " ") if moments else column, kind)
 
 
 def disagreements(checked: Audit, attained: dict[str, Any], claimed: Audit | None = None) -> list[Fault]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, time, timedelta
 from math import inf
 from pathlib import Path
 
@@ -139,6 +140,22 @@ def test_suppressed_records_are_known_however_they_are_written(sign: str | None)
     audit = shoal.audit(table, {"quasi_identifiers": ["age", "sex"]})
     assert audit.starred_as == {sign or "empty": 2}
     assert audit.to_dict()["suppressed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("shown", "k"),
+    [
+        (pl.Series([time(1, 2, 3), time(1, 2, 3, 500_000)] * 2), 2),
+        (pl.Series([datetime(2020, 1, 1), datetime(2020, 1, 1, 0, 0, 0, 1)] * 2, dtype=pl.Datetime("ns")), 2),
+        (pl.Series([datetime(2020, 1, 1)] * 4).dt.replace_time_zone("Europe/Berlin"), 4),
+        (pl.Series([timedelta(1), timedelta(2)] * 2), 2),
+    ],
+)
+def test_columns_of_time_are_counted_as_they_are(shown: pl.Series, k: int) -> None:
+    table, roles = pl.DataFrame({"at": shown}), {"quasi_identifiers": ["at"], "sensitive": []}
+    assert shoal.audit(table, roles).measured.k == k
+    told = shoal.audit(table, {**roles, "models": [{"name": "k-anonymity", "k": k}]}, original=table)
+    assert [fault.what for fault in told.failures()] == []
 
 
 def test_what_was_not_promised_does_not_hold() -> None:

@@ -183,7 +183,7 @@ def test_a_layout_survives_being_kept() -> None:
 
 
 def test_every_kind_of_column_can_be_written() -> None:
-    from datetime import date, datetime
+    from datetime import date, datetime, time
 
     table = pl.DataFrame(
         {
@@ -191,6 +191,7 @@ def test_every_kind_of_column_can_be_written() -> None:
             "^a$": ["x", None, 'q"\n'],
             "day": [date(2020, 1, 2), None, date(2021, 1, 1)],
             "at": [datetime(2020, 1, 2, 3), None, datetime(2021, 1, 1)],
+            "clock": [time(1, 2, 3, 500_000), None, time(1)],
             "kind": pl.Series(["u", "v", None], dtype=pl.Categorical),
             "list": [[1], None, [2]],
         }
@@ -201,6 +202,9 @@ def test_every_kind_of_column_can_be_written() -> None:
         found = read(written(reply, format), format)  # type: ignore[arg-type]
         assert found.table["day"].to_list() == table["day"].to_list() and found.explanation == {"request": "1"}
     assert written(reply, "csv").startswith(b"*,^a$,day")
+    for format in ("json", "csv"):  # as every release writes them
+        assert b"2020-01-02 03:00:00.000000" in written(reply, format)  # type: ignore[arg-type]
+        assert b"01:02:03.500" in written(reply, format)  # type: ignore[arg-type]
 
 
 SHARED = """

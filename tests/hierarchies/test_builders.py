@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.domains import Domain
-from shoal.errors import HierarchyError, PolicyError
+from shoal.errors import HierarchyError, Misfit, PolicyError
 from shoal.hierarchies import Dates, Hierarchy, Intervals, Mask, Suppress, Tree
-from shoal.tables.columns import domain_of
+from shoal.tables.columns import column_domain, domain_of
 
 
 def labels(hierarchy: Hierarchy, domain: Domain, level: int) -> dict[str, str | None]:
@@ -164,6 +165,41 @@ def test_bad_hierarchy_files(tmp_path: Path, text: str, words: str) -> None:
     path.write_text(text)
     with pytest.raises(HierarchyError, match=words):
         Tree.read(path)
+
+
+@pytest.mark.parametrize(
+    "hierarchy",
+    [
+        {"hierarchy": "tree", "nodes": {"*": {"": ["a", "b"], "G": ["c"]}}},
+        {"hierarchy": "tree", "nodes": {"*": {" \t": ["a", "b"], "G": ["c"]}}},
+        {"hierarchy": "tree", "rows": [["a", "", "*"], ["b", "", "*"], ["c", "G", "*"]]},
+        {"hierarchy": "rare", "label": "", "records": [2]},
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["shoal", "optimal"])
+def test_a_label_that_shows_nothing_is_told_before_anything_is_done(hierarchy: dict[str, Any], algorithm: str) -> None:
+    asked = {"quasi_identifiers": {"q": hierarchy}, "models": [{"name": "k-anonymity", "k": 2}], "algorithm": algorithm}
+    words = (
+        r"quasi_identifiers\.q: a label shows nothing; got '( \\t)?' at level 1, over 'a', 'b'\. Hint: give it a name"
+    )
+    with pytest.raises(Misfit, match=words):
+        shoal.anonymize(pl.DataFrame({"q": ["a", "b", "c", "c"]}), asked)
+
+
+def test_an_empty_cell_of_a_file_is_such_a_label(tmp_path: Path) -> None:
+    (tmp_path / "tree.csv").write_text("a;;*\nb;;*\nc;G;*\n")
+    with pytest.raises(HierarchyError, match="a label shows nothing; got '' at level 1"):
+        Tree.read(tmp_path / "tree.csv").build(Domain.of("text", ["a", "b", "c"]), missing=None)
+
+
+def test_a_value_of_blanks_may_stay_as_it_is_and_an_empty_one_is_none() -> None:
+    tree = Tree(nodes={"*": {"deep": {"deeper": ["a", "b"]}, " ": [" "], "none": [""]}})
+    assert labels(tree, Domain.of("text", [" ", "a", "b"]), 1) == {" ": " ", "a": "deeper", "b": "deeper"}
+    table = pl.DataFrame({"q": [" ", " ", "a", "a"]})
+    asked = {"quasi_identifiers": {"q": {"hierarchy": "tree", "nodes": tree.nodes, "domain": "hierarchy"}}}
+    release = shoal.anonymize(table, {**asked, "models": [{"name": "k-anonymity", "k": 2}]})
+    assert release.table["q"].to_list() == [" ", " ", "a", "a"]
+    assert column_domain(table, "q", release.policy).texts == (" ", "a", "b")
 
 
 def test_nested_yaml_files(tmp_path: Path) -> None:

@@ -188,3 +188,22 @@ def test_without_pyspark(files: Path) -> None:
     done = run(sys.executable, "-c", code, *asked, "--engine", "spark")
     assert done.returncode == 1 and 'pip install "shoal[spark]"' in done.stderr and "Traceback" not in done.stderr
     assert not (files / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "said"), [(",age", "a column has no name; got column 1 of 2"), ("age,age", "column names occur twice")]
+)
+def test_names_of_a_csv_are_those_that_are_written(spark: Any, header: str, said: str, tmp_path: Path) -> None:
+    from shoal.spark.reading import read
+
+    (tmp_path / "data.csv").write_text(f"{header}\n0,21\n1,21\n")
+    with pytest.raises(TableError, match=said):
+        read(spark, str(tmp_path / "data.csv"))
+
+
+def test_a_table_with_a_column_without_a_name_is_told(spark: Any) -> None:
+    table = spark.createDataFrame([(1, 2), (1, 2)], "a int, b int").toDF("a", "")
+    with pytest.raises(TableError, match="a column has no name; got column 2 of 2"):
+        shoal.anonymize(
+            table, {"quasi_identifiers": ["a"], "others": "keep", "models": [{"name": "k-anonymity", "k": 2}]}
+        )

@@ -11,7 +11,7 @@ import pytest
 
 from shoal.errors import TableError
 from shoal.policy import Policy
-from shoal.tables.columns import codes_of, column_domain, domain_of, kind_of, plain
+from shoal.tables.columns import codes_of, column_domain, domain_of, kind_of, plain, to_texts
 
 NAMES = ["age", "*", "^a.*$", "^.*$", ""]
 MOMENT = dt.datetime(2020, 1, 1, 0, 30)
@@ -34,7 +34,18 @@ COLUMNS: list[tuple[list[Any], Any, str, list[str]]] = [
     ([True, False, None], pl.Boolean, "boolean", ["false", "true"]),
     ([dt.date(2020, 1, 2), dt.date(1890, 1, 1), None], pl.Date, "date", ["1890-01-01", "2020-01-02"]),
     *(([MOMENT, None], pl.Datetime(unit), "datetime", ["2020-01-01 00:30:00.000000"]) for unit in ("ms", "us", "ns")),
+    # what a microsecond is too long for, and what a float rounds, is a text too
+    ([1_001, None], pl.Datetime("ns"), "text", ["1970-01-01 00:00:00.000001001"]),
+    ([Decimal("0.12345678901234567")], pl.Decimal(38, 17), "text", ["0.12345678901234567"]),
+    ([Decimal("4503599627370497.5"), Decimal("0.1")], pl.Decimal(38, 1), "text", ["0.1", "4503599627370497.5"]),
+    ([Decimal("0.3"), Decimal("0.0000001")], pl.Decimal(38, 18), "float", ["1e-7", "0.3"]),
     ([dt.time(1, 2), None], pl.Time, "text", ["01:02:00"]),
+    (
+        [dt.time(1, 2, 3), dt.time(1, 2, 3, 500_000), dt.time(1, 2, 3, 7)],
+        pl.Time,
+        "text",
+        ["01:02:03", "01:02:03.000007", "01:02:03.500"],
+    ),
     ([dt.timedelta(days=1), None], pl.Duration("ms"), "integer", ["86400000000"]),
     ([None, None], pl.Null, "text", []),
 ]
@@ -80,6 +91,41 @@ def test_the_order_of_zeros_changes_nothing(order: list[float]) -> None:
 def test_types_that_cannot_be_published(column: pl.Series) -> None:
     with pytest.raises(TableError, match=r"\^x\$: values of this type cannot be published; got .*drop the column"):
         plain(column)
+    assert len(to_texts(column)) == len(column)
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), -1e305])
+def test_numbers_beyond_all_measure_are_told(number: float) -> None:
+    for kind in (pl.Float64, pl.Float32):
+        column = pl.Series("^x$", [number, 1.0, float("nan"), None], dtype=kind)
+        with pytest.raises(TableError, match=r"\^x\$: holds infinite values, or numbers beyond 1e300\. Hint: replace"):
+            plain(column)
+        assert to_texts(column).len() == 4
+    assert plain(pl.Series([1.0, float("nan"), -1e300])).null_count() == 1
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+@pytest.mark.parametrize("moment", [2**63 - 1, -(2**63) + 1])
+def test_dates_that_nobody_can_write_are_told(unit: Any, moment: int) -> None:
+    days = pl.Series([moment >> 32, None], dtype=pl.Int32).cast(pl.Date)
+    moments = pl.Series([moment, None], dtype=pl.Int64).cast(pl.Datetime(unit))
+    for values in (days, moments, moments.dt.replace_time_zone("UTC")):
+        column = values.alias("^x$")
+        with pytest.raises(TableError, match=r"\^x\$: holds dates outside the years 1 to 9999\. Hint: replace them"):
+            plain(column)
+        assert to_texts(column).null_count() == 1
+
+
+def test_the_first_and_the_last_date_are_dates() -> None:
+    assert plain(pl.Series([dt.date.min, None, dt.date.max])).cast(pl.String)[2] == "9999-12-31"
+    assert plain(pl.Series([dt.datetime.min, dt.datetime.max])).cast(pl.String)[1] == "9999-12-31 23:59:59.999999"
+
+
+def test_lengths_of_time_are_whole_microseconds() -> None:
+    column = pl.Series("x", [1_500], dtype=pl.Int64)
+    assert plain(column.cast(pl.Duration("ms"))).to_list() == [1_500_000]
+    with pytest.raises(TableError, match="x: lengths of time that are no whole number of microseconds"):
+        plain(column.cast(pl.Duration("ns")))
 
 
 @pytest.mark.parametrize(

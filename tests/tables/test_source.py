@@ -89,7 +89,7 @@ def test_texts_that_are_not_unicode_are_told() -> None:
         taken(held(["\ud800"]))
 
 
-@pytest.mark.parametrize("name", ["*", "^a.*$", "", " x ", "x\ny", 1, None])
+@pytest.mark.parametrize("name", ["*", "^a.*$", " ", " x ", "x\ny", 1, None])
 def test_any_column_name(name: Any) -> None:
     moments = pd.Series(pd.to_datetime(["2020-01-02"]))
     table = pd.DataFrame({"q": [1.5], "z": moments})
@@ -105,10 +105,15 @@ def test_any_column_name(name: Any) -> None:
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column names occur twice; got 'a'"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "column names occur twice; got '1'"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "columns have several levels"),
+        (
+            pd.DataFrame([[1, 2]], columns=["", "a"]),
+            "a column has no name; got column 1 of 2, beside 'a'. Hint: name it",
+        ),
+        (pl.DataFrame({"a": [1], "": [2]}), "a column has no name; got column 2 of 2, beside 'a'"),
+        (pl.DataFrame({"a": [1], "": [2]}).lazy(), "a column has no name"),
+        (pl.DataFrame({"a": [1], "": [2]}).to_arrow(), "a column has no name"),
         (pd.DataFrame(index=[1, 2]), "the table has no columns"),
         (pl.DataFrame(), "the table has no columns"),
-        (pl.DataFrame({"^a.*$": [1.0, float("inf")]}), r"\^a\.\*\$: holds infinite values"),
-        (pd.DataFrame({"a": [np.inf]}), "a: holds infinite values"),
         (pl.LazyFrame({"a": [1]}).select(pl.col("b")), "the table cannot be taken over; got .*b"),
         (pd.Series([1]), "is not a table that shoal knows; got pandas"),
         (pl.Series([1]), "is not a table that shoal knows; got polars"),

@@ -15,6 +15,7 @@ from shoal.auditing.tallies import looked_at, tallies
 from shoal.errors import Fault
 from shoal.models.base import Census, Tally
 from shoal.policy import Policy, Sensitive
+from shoal.tables.columns import to_texts
 from shoal.tables.tallied import Times, records_of, value_counts
 
 Ints = npt.NDArray[np.int64]
@@ -154,6 +155,8 @@ _NO_PERSONS = Fault(
 
 def texts_of(column: pl.Series) -> pl.Series:
     """Return what a column shows; an empty text is a missing value."""
+    if column.dtype.is_temporal():  # a cast would write the same moment in as many ways as there are units of time
+        return to_texts(column)
     # under a name of our own: polars reads "^…$" in a name as a pattern
     return column.alias("values").cast(pl.String).replace("", None)
 

@@ -78,10 +78,10 @@ def form_check(faults: Iterable[Fault]) -> Check:
     return _check("form", faults)
 
 
-def first_checks(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> list[Check]:
+def first_checks(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, often: Often) -> list[Check]:
     """Return the checks that come before anything is counted."""
     return [
-        _check("columns", columns_faults(frame, raw, policy)),
+        _check("columns", columns_faults(frame, raw, policy, often.published)),
         _check("treatments", treatment_faults(frame, policy)),
     ]
 

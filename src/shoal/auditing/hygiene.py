@@ -10,17 +10,19 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from shoal.errors import Fault, TableError
+from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.columns import plain
-from shoal.tables.tallied import Times, value_counts
+from shoal.tables.columns import to_texts
+from shoal.tables.tallied import Times, records_of, value_counts
 from shoal.tables.write import to_bytes
 
 _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
 _MOST_PATTERNS = 100_000
 
 
-def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
+def columns_faults(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, times: Times = None
+) -> Iterator[Fault]:
     """Yield columns that must not be there, and quasi-identifiers that are missing."""
     for name in policy.quasi_identifiers:
         if name not in frame.columns:
@@ -45,19 +47,20 @@ def columns_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy
             yield Fault("a column without a role is published", where=name)
         elif raw is not None and name not in raw.columns:
             yield Fault("a column is published that the original does not have", where=name, hint="an index?")
-        elif _is_row_number(frame[name], raw):
+        elif _is_row_number(frame[name], raw, times):
             yield Fault("a row number is published", where=name, hint="drop the index before publishing")
 
 
-def _is_row_number(column: pl.Series, raw: pl.DataFrame | None) -> bool:
+def _is_row_number(column: pl.Series, raw: pl.DataFrame | None, times: Times) -> bool:
     """Whether a column numbers the records: each number once, and none left out unless its name says what it is."""
     is_index = column.name.lower() in _INDEX_NAMES
     if raw is not None and not is_index:
         return False  # the original has that column too: it was not made when the table was written
     numbers = _whole_numbers(column)
-    if numbers is None or len(numbers) < 2 or numbers.n_unique() < len(numbers):
+    records = records_of(column.to_frame(), times)
+    if numbers is None or records < 2 or numbers.n_unique() < records:
         return False
-    return is_index or (numbers.min(), numbers.max()) in ((0, len(numbers) - 1), (1, len(numbers)))
+    return is_index or (numbers.min(), numbers.max()) in ((0, records - 1), (1, records))
 
 
 def _whole_numbers(column: pl.Series) -> pl.Series | None:
@@ -97,10 +100,7 @@ def comparable(column: pl.Series) -> pl.Series:
 
 def written(column: pl.Series) -> pl.Series:
     """Return the texts of a column as a release would write them, under a name that polars takes for no pattern."""
-    try:
-        return plain(column).cast(pl.String).alias("values")
-    except TableError:  # a type that is never published
-        return pl.Series([None if value is None else str(value) for value in column.to_list()], dtype=pl.String)
+    return to_texts(column).alias("values")
 
 
 def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:

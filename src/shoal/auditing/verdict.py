@@ -313,7 +313,7 @@ def audit(
 
         return audit_anatomy(frame, raw, policy, second, rows, table if isinstance(table, (str, Path)) else None)
     frame, added = without_added(whole, raw, policy, second, rows)
-    checks = [*added, *first_checks(frame, raw, policy)]
+    checks = [*added, *first_checks(frame, raw, policy, often)]
     faults = [fault for check in checks for fault in check.faults]
     if any(fault.kind == "unreadable" for fault in faults):
         return _unreadable(published.records if given is None else given.records, published.records, policy, faults)

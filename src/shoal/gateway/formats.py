@@ -16,6 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from shoal.errors import MissingExtra, TableError
+from shoal.tables.columns import to_texts
 
 Format = Literal["json", "csv", "arrow", "parquet"]
 MEDIA: dict[Format, str] = {
@@ -25,7 +26,8 @@ MEDIA: dict[Format, str] = {
     "parquet": "application/vnd.apache.parquet",
 }
 _TOLD = b"shoal"
-_PLAIN = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
+_PLAIN = (pl.String, pl.Boolean)
+_MOMENTS = (pl.Date, pl.Datetime, pl.Time)
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ def _texts(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _text(column: pl.Series) -> pl.Series:
+    if column.dtype in _MOMENTS:  # as a release writes them
+        return to_texts(column).alias(column.name)
     cells = [None if cell is None else str(cell) for cell in column.to_list()]
     return pl.Series(column.name, cells, dtype=pl.String)
 

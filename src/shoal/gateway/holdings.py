@@ -133,7 +133,10 @@ class Holding:
             for _ in range(_TRIES):
                 if self._now is not None and self._now.name == version:
                     return self._now
-                frame = _canonical(_offered(self._read(), self.policy))
+                try:
+                    frame = _canonical(_offered(self._read(), self.policy))
+                except TableError:  # lists, infinite numbers and the like; its text is for the owner
+                    raise Unavailable("the table holds values that cannot be published", where=self.name) from None
                 before, version = version, self._version()
                 if before == version:  # else it changed while it was read
                     self._now = Version(version, frame, self.policy)

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.gateway.answering import in_order
 from shoal.gateway.request import Order, Request
+from shoal.tables.columns import to_texts
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,6 @@ def _stacked(tables: list[pl.DataFrame]) -> pl.DataFrame:
     for name in tables[0].columns:
         parts = [table[name] for table in tables]
         if len({part.dtype for part in parts}) > 1:
-            parts = [part.cast(pl.String) for part in parts]
+            parts = [to_texts(part) for part in parts]
         columns.append(pl.concat([part.alias("part") for part in parts]).alias(name))
     return pl.DataFrame(columns)

@@ -259,7 +259,7 @@ class Levels:
         """Check the steps, put ``*`` on top, order the values, and measure each label."""
         if not steps or steps[-1].names != (STAR,):
             steps = [*steps, Step(np.zeros(len(domain), np.int32), (STAR,))]
-        faults = list(coarsening(steps)) if nested else []
+        faults = [*unreadable(domain, steps), *(coarsening(steps) if nested else ())]
         if faults:
             raise HierarchyError(faults)
         order = _hierarchy_order(steps)
@@ -297,6 +297,24 @@ class Levels:
             lows[height, : len(domain)], highs[height, : len(domain)] = domain.low, domain.high
         penalties = _penalties(domain, codes, lows, highs, blank if with_missing else None)
         return cls(domain, position, codes, tuple(labels), penalties, lows, highs)
+
+
+def unreadable(domain: Domain, steps: Sequence[Step]) -> Iterator[Fault]:
+    """Yield a fault for each label that shows nothing: in a file it is a missing value, or looks like one.
+
+    A value that shows nothing may stay as it is.
+
+    Examples
+    --------
+    >>> print(*unreadable(Domain.of("text", ["a", "b"]), [Step.of(["", ""])]))
+    a label shows nothing; got '' at level 1, over 'a', 'b'. Hint: give it a name.
+    """
+    for level, step in enumerate(steps, start=1):
+        for number, name in enumerate(step.names):
+            under = [] if name.strip() else [domain.texts[place] for place in np.flatnonzero(step.numbers == number)]
+            if any(text != name for text in under):
+                got = f"{name!r} at level {level}, over {examples(under)}"
+                yield Fault("a label shows nothing", got=got, hint="give it a name")
 
 
 def coarsening(steps: Sequence[Step]) -> Iterator[Fault]:

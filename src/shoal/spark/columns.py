@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from pyspark.sql import Column, DataFrame
@@ -14,10 +14,12 @@ from shoal.errors import Fault, Misfit, TableError, examples, nearest
 from shoal.models.presets import SAFE_HARBOR
 from shoal.policy import Policy
 from shoal.tables.apply import published_columns
+from shoal.tables.columns import LARGEST, beyond_calendar, beyond_numbers
+from shoal.tables.files import require_names
 
-_AS_THEY_ARE = (T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType, T.DecimalType)
+_AS_THEY_ARE = (T.BooleanType, T.DateType, T.TimestampNTZType, T.DecimalType)
 _WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-_MOST = 1e300
+_MOMENT = len("2021-10-31 00:30:00.000000")
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,7 @@ class Layout:
     def of(cls, table: DataFrame, policy: Policy) -> Layout:
         """Lay a table out by the roles of its columns."""
         names = tuple(table.columns)
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise TableError("column names occur twice", got=examples(twice), hint="rename them")
+        require_names(names)
         shown = tuple(published_columns(pl.DataFrame({name: [] for name in names}), policy))
         roles = {*policy.quasi_identifiers, *policy.sensitive, *([] if policy.subject is None else [policy.subject])}
         if SAFE_HARBOR in policy.presets:  # it looks at the values of every column
@@ -51,13 +51,12 @@ class Layout:
         counted = tuple(name for name in names if name in roles)
         others = tuple(name for name in shown if name not in roles)
         used = {*counted, *others}
-        numbered = table.toDF(*(f"c{place}" for place in range(len(names))))
         columns = [
             plain(f"c{place}", field.dataType, name).alias(f"c{place}")
             for place, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
             if name in used
         ]
-        return cls(numbered.select(*columns), names, counted, others, shown)
+        return cls(numbered(table).select(*columns), names, counted, others, shown)
 
     def key(self, name: str) -> str:
         """Return what a column is called here."""
@@ -96,19 +95,19 @@ class Layout:
         asked = []
         for place, name in enumerate(self.others):
             column = F.col(self.key(name))
-            numbers = isinstance(self.table.schema[self.key(name)].dataType, T.DoubleType)
-            beyond = F.max((F.abs(column) > _MOST).cast("int")) if numbers else F.lit(0)
             asked += [
                 F.count(column).alias(f"present{place}"),
                 F.countDistinct(column).alias(f"distinct{place}"),
-                beyond.alias(f"beyond{place}"),
+                F.max(_is_beyond(column, self.table.schema[self.key(name)].dataType)).alias(f"beyond{place}"),
             ]
         found = self.table.agg(*asked).collect()[0]
         faults = []
         for place, name in enumerate(self.others):
             present, distinct = found[f"present{place}"], found[f"distinct{place}"]
             if found[f"beyond{place}"]:
-                faults.append(Fault("holds infinite values, or numbers beyond 1e300", name))
+                numbers = isinstance(self.table.schema[self.key(name)].dataType, T.DoubleType)
+                error = beyond_numbers(name) if numbers else beyond_calendar(name)
+                faults.append(replace(error.faults[0], where=f"others.{name}"))
             if present >= 20 and distinct > 0.9 * present:
                 what, got = (
                     "is nearly unique and would be published as it is",
@@ -118,8 +117,22 @@ class Layout:
         return faults
 
 
+def _is_beyond(column: Column, kind: T.DataType) -> Column:
+    """Return whether a value is one that no release holds, as :func:`shoal.tables.columns.plain` says it."""
+    if isinstance(kind, T.DoubleType):
+        return F.abs(column) > LARGEST
+    if isinstance(kind, (T.DateType, T.TimestampNTZType)):
+        return ~F.year(column).between(1, 9999)
+    return F.lit(False)
+
+
+def numbered(table: DataFrame) -> DataFrame:
+    """Return a table whose columns are called ``c0``, ``c1``, …"""
+    return table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+
+
 def plain(key: str, kind: T.DataType, name: str) -> Column:
-    """Return a column of a plain type, as :mod:`shoal.tables.columns` does: no NaN, no -0.0, no empty text."""
+    """Return a column of a plain type, as :mod:`shoal.tables.columns` does: no NaN, no -0.0, no empty text, no zone."""
     column = F.col(key)
     if isinstance(kind, T.NullType):
         return column.cast("string")
@@ -131,7 +144,34 @@ def plain(key: str, kind: T.DataType, name: str) -> Column:
         # by way of texts: 0.1 in 32 bits is 0.1, not 0.10000000149011612
         exact = column if isinstance(kind, T.DoubleType) else column.cast("string").cast("double")
         return F.when(~F.isnan(column), exact + F.lit(0.0))
+    if isinstance(kind, T.TimestampType):  # in UTC: the zone of a session changes no release
+        return moments(F.unix_micros(column))
     if isinstance(kind, _AS_THEY_ARE):
         return column
     hint = "drop the column"
     raise TableError("values of this type cannot be published", where=name, got=kind.simpleString(), hint=hint)
+
+
+def moments(microseconds: Column) -> Column:
+    """Return moments without a time zone, given as microseconds since 1970; the zone of the session plays no part."""
+    seconds = (microseconds.cast("decimal(20,0)") / 1_000_000).cast("decimal(18,6)")
+    return F.lit("1970-01-01").cast("timestamp_ntz") + F.make_dt_interval(secs=seconds)
+
+
+def in_texts(table: DataFrame) -> DataFrame:
+    """Return a table whose moments are texts, as :func:`shoal.tables.write.in_texts` writes them.
+
+    Its columns must have names of our own.
+    """
+    return table.select(
+        *(
+            _moment_text(name).alias(name) if isinstance(field.dataType, T.TimestampNTZType) else F.col(name)
+            for name, field in zip(table.columns, table.schema.fields, strict=True)
+        )
+    )
+
+
+def _moment_text(name: str) -> Column:
+    """Return moments with six digits of a second; Spark writes as many as it takes."""
+    text = F.col(name).cast("string")
+    return F.rpad(F.when(text.contains("."), text).otherwise(F.concat(text, F.lit("."))), _MOMENT, "0")

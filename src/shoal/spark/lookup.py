@@ -12,6 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from shoal.spark.columns import moments
 from shoal.tables.tallied import TIMES
 
 PIECE = ("low", "high")
@@ -21,8 +22,12 @@ LARGEST_FILE = 1_000_000
 
 
 def made(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
-    """Return a frame of the driver as a Spark table, in its order."""
-    return spark.createDataFrame(frame.to_arrow())
+    """Return a frame of the driver, with columns of our own names, as a Spark table, in its order."""
+    # by way of numbers: Spark takes moments without a zone for those of its session
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    table = spark.createDataFrame(frame.cast(dict.fromkeys(times, pl.Int64)).to_arrow())
+    columns = (moments(F.col(name)).alias(name) if name in times else F.col(name) for name in frame.columns)
+    return table.select(*columns) if times else table
 
 
 def repeated(table: DataFrame, keys: Sequence[str]) -> DataFrame:

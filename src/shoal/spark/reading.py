@@ -12,7 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.errors import TableError
-from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG
+from shoal.spark.columns import numbered
+from shoal.tables.files import DATE, DATETIME, FLOAT, INTEGER, LONG, require_names
 
 _FORMATS = {
     "parquet": "parquet",
@@ -36,8 +37,11 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
     reader = spark.read
     if kind == "csv":
         mark = "\t" if path.endswith(".tsv") else ","
-        options = {"header": "true", "sep": mark, "escape": '"', "mode": "FAILFAST", "columnPruning": "false"}
-        table = reader.options(**options).csv(path)
+        options = {"sep": mark, "escape": '"', "mode": "FAILFAST", "columnPruning": "false"}
+        first = reader.options(**options).csv(path).first()
+        if first is not None:  # Spark would make names up where they are missing or occur twice
+            require_names(["" if name is None else name for name in first], path)
+        table = reader.options(header="true", **options).csv(path)
         return _typed(table) if types else table
     if kind == "json":
         return (reader if schema is None else reader.schema(schema)).json(path)
@@ -46,8 +50,7 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
 
 def in_order(table: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return a table with its columns in an order, found by their exact names."""
-    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
-    return numbered.select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
+    return numbered(table).select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
 
 
 def _format_of(path: str) -> str:
@@ -69,7 +72,7 @@ def _format_of(path: str) -> str:
 def _typed(table: DataFrame) -> DataFrame:
     """Return a table of texts with the type that all cells of a column are written in."""
     names = table.columns
-    table = table.toDF(*(f"c{place}" for place in range(len(names))))
+    table = numbered(table)
     cells = [F.when(F.col(key) != "", F.col(key)) for key in table.columns]
     asked = [test.alias(f"{place}_{kind}") for place, cell in enumerate(cells) for kind, test in _tests(cell).items()]
     found = table.agg(*asked).collect()[0].asDict()

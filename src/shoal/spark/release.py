@@ -10,11 +10,12 @@ from urllib.parse import unquote, urlparse
 
 import polars as pl
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.auditing import Audit
 from shoal.errors import AuditFailed, WriteError
 from shoal.release import Release, attained_by, disagreements
-from shoal.spark.columns import Layout
+from shoal.spark.columns import Layout, in_texts, numbered
 from shoal.spark.reading import in_order, read
 from shoal.spark.recount import other_faults, other_than_decided, recounted
 from shoal.spark.sessions import plainly
@@ -81,18 +82,23 @@ class SparkRelease(Release):
         target = workshop / name
         options = {"header": "true", "escape": '"', "emptyValue": "", "nullValue": ""} if kind == "csv" else {}
         spark_format = {"jsonl": "json"}.get(kind, kind)
-        self.table.write.format(spark_format).options(**options).save(target.resolve().as_uri())
+        self._as_written(kind).write.format(spark_format).options(**options).save(target.resolve().as_uri())
         _tidy(target, ENDINGS[kind])
-        return [name, *accompany(workshop, self._read_again(target, statistics), self.manifest)]
+        return [name, *accompany(workshop, self._read_again(target, kind, statistics), self.manifest)]
 
-    def _read_again(self, target: Path, statistics: bool) -> Audit:
+    def _as_written(self, kind: str) -> DataFrame:
+        """Return the table in the types that it has in a file."""
+        names = self.table.columns
+        return self.table if kind == "parquet" else in_texts(numbered(self.table)).toDF(*names)
+
+    def _read_again(self, target: Path, kind: str, statistics: bool) -> Audit:
         """Count and audit the files on the disk; whatever differs from what was audited before is a failure."""
         assert self.layout is not None
-        written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=self.table.schema)
-        names = list(self.table.columns)
+        schema, names = self._as_written(kind).schema, list(self.table.columns)
+        written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=schema)
         if sorted(written.columns) != sorted(names):
             raise AuditFailed("the file's columns are not the release's", got=", ".join(written.columns))
-        layout = Layout.of(in_order(written, names), self.policy)
+        layout = Layout.of(_as_released(in_order(written, names), self.table), self.policy)
         whole = self.policy.subject is None and self.original is not None and not self.original.apart
         told = statistics and whole
         checked, found = recounted(layout.table, layout, self.policy, self.original, statistics=told)
@@ -102,7 +108,7 @@ class SparkRelease(Release):
             faults += [*checked.failures(), *disagreements(checked, self.attained, self.audit)]
         if layout.others:
             keys = [layout.key(name) for name in layout.published if name not in self.policy.quasi_identifiers]
-            faults += other_faults(layout.table, _as_written(self.table, written), keys)
+            faults += other_faults(layout.table, numbered(self.table), keys)
         if faults:
             raise AuditFailed(faults)
         return (checked if self.policy.subject is None else self.audit).claiming(self.audit.claimed_bound)
@@ -117,13 +123,15 @@ def _texts(counts: pl.DataFrame, layout: Layout, names: list[str]) -> pl.DataFra
     return pl.DataFrame([*columns, counts[TIMES]])
 
 
-def _as_written(table: DataFrame, written: DataFrame) -> DataFrame:
-    """Return a table in the types that it has in a file, under our own names."""
-    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
-    kinds = dict(zip(written.columns, (field.dataType for field in written.schema.fields), strict=True))
-    return numbered.select(
-        *(numbered[f"c{place}"].cast(kinds[name]).alias(f"c{place}") for place, name in enumerate(table.columns))
-    )
+def _as_released(written: DataFrame, released: DataFrame) -> DataFrame:
+    """Return a table in the types that it was released in; a text that is no such value is missing, and found so.
+
+    Spark writes 10000000.0 as 1.0E7: what is published as it is, is compared by value.
+    """
+    cells = numbered(written)
+    kinds = [field.dataType for field in released.schema.fields]
+    typed = (F.col(key).try_cast(kind).alias(key) for key, kind in zip(cells.columns, kinds, strict=True))
+    return cells.select(*typed).toDF(*released.columns)
 
 
 def _folder(out: str | Path) -> Path:

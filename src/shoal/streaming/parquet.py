@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import TableError
 from shoal.streaming.parts import Part, key, reading
+from shoal.tables.files import require_names
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class ParquetScan:
                 raise TableError(what, where=str(path), got=got)
         if not schemas[0]:
             raise TableError("the table has no columns", where=str(paths[0]))
+        require_names(list(schemas[0]), str(paths[0]))
         return cls(paths, tuple(schemas[0]), tuple(heights))
 
     def parts(self, places: Sequence[int], rows: int) -> Iterator[Part]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.algorithms.base import Progress, silent
 from shoal.tables.tallied import Tallied
+from shoal.tables.write import in_texts
 
 
 def write(table: Tallied, path: Path, kind: str, rows: int, progress: Progress = silent) -> None:
@@ -50,7 +51,7 @@ def _told(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Ite
 def _write_csv(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:
     with path.open("wb") as file:
         for place, frame in enumerate(frames):
-            frame.write_csv(file, include_header=place == 0)
+            in_texts(frame).write_csv(file, include_header=place == 0)
 
 
 def _write_parquet(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:

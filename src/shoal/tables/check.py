@@ -24,7 +24,7 @@ from shoal.tables.population import population_faults, unreadable
 from shoal.tables.pseudonyms import pseudonym_faults
 from shoal.tables.safe_harbor import safe_harbor_faults
 from shoal.tables.source import Source, open_table
-from shoal.tables.tallied import Times, records_of, untallied
+from shoal.tables.tallied import Times, count_missing, records_of, untallied
 from shoal.tables.treatments import faults as treatment_faults
 from shoal.tables.treatments import treated
 from shoal.weighing import weigh
@@ -95,14 +95,20 @@ def _sensitive(values: pl.Series, role: Sensitive, times: Times) -> Iterator[Fau
     try:
         column = plain(values)
     except TableError as error:
-        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        yield replace(error.faults[0], where=where)
         return
-    if role.missing == "error" and column.null_count():
-        yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+    yield from _forbidden(column, role, where, times)
     for fault in _near_unique(column, where, times):
         yield replace(fault, hint="who knows the value knows the record: round it, or group it", kind="warning")
     if role.hierarchy is not None and column.null_count() < len(column):
         yield from _hierarchy(domain_of(column), values.name, role.hierarchy, (), where)
+
+
+def _forbidden(column: pl.Series, role: Sensitive | QuasiIdentifier, where: str, times: Times) -> Iterator[Fault]:
+    """Missing values where the policy allows none."""
+    missing = count_missing(column, times) if role.missing == "error" else 0
+    if missing:
+        yield Fault("missing values, which the policy forbids", where, f"{missing} records")
 
 
 def _secret(policy: Policy) -> Iterator[Fault]:
@@ -162,7 +168,7 @@ def _kept(column: pl.Series, times: Times) -> Iterator[Fault]:
     try:
         column = plain(column)
     except TableError as error:
-        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        yield replace(error.faults[0], where=where)
         return
     yield from _near_unique(column, where, times)
 
@@ -255,10 +261,9 @@ def _quasi_identifier(
     try:
         column = plain(frame[name])
     except TableError as error:
-        yield Fault(error.faults[0].what, where, error.faults[0].got, "drop the column")
+        yield replace(error.faults[0], where=where)
         return
-    if spec.missing == "error" and column.null_count():
-        yield Fault("missing values, which the policy forbids", where, f"{column.null_count()} records")
+    yield from _forbidden(column, spec, where, times)
     domain = domain_of(column)
     yield from _declared_domain(domain, spec, f"{where}.domain")
     whole = column_domain(frame, name, policy, times)

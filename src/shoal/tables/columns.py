@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -24,8 +25,9 @@ def plain(column: pl.Series) -> pl.Series:
     """Return a column of a plain type: no categories, no NaN, no negative zero, no empty text, no time zone.
 
     An empty text is a missing value: most files cannot tell them apart, and a release must mean the same in
-    each format. Moments with a time zone are given in UTC. Numbers that 64 bits cannot hold exactly are texts.
-    The result has a name of our own: polars reads ``^…$`` in a column's name as a pattern.
+    each format. Moments with a time zone are given in UTC, times of day as texts. Numbers that 64 bits cannot hold
+    exactly, and moments finer than a microsecond, are texts too: no value is rounded. Cast to texts, the result is what
+    every file of a release holds. It has a name of our own: polars reads ``^…$`` in a column's name as a pattern.
     """
     kind, name, column = column.dtype, column.name, column.alias("values")
     if isinstance(kind, (pl.Categorical, pl.Enum)):
@@ -37,26 +39,101 @@ def plain(column: pl.Series) -> pl.Series:
     if kind.is_float():
         # by way of texts: 0.1 in 32 bits is 0.1, not 0.10000000149011612
         exact = column if kind == pl.Float64 else column.cast(pl.String).cast(pl.Float64)
-        return exact.fill_nan(None).set(exact == 0.0, 0.0)
+        return _finite(exact.fill_nan(None).set(exact == 0.0, 0.0), name)
     if kind.is_decimal():
         return _exact(column, pl.Float64 if kind.scale else pl.Int64)  # type: ignore[attr-defined]
     if kind.is_integer():
         return _exact(column, pl.Int64)
     if isinstance(kind, pl.Datetime):
-        moments = column if kind.time_zone is None else column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return moments.cast(pl.Datetime("us"))
-    if kind in (pl.Boolean, pl.Date):
+        return _moments(column, kind, name)
+    if kind == pl.Date:
+        return _in_calendar(column, name, column.null_count())
+    if kind == pl.Boolean:
         return column
-    if kind in (pl.Time, pl.Duration):
-        return column.cast(pl.String) if kind == pl.Time else column.dt.total_microseconds()
+    if kind == pl.Time:  # cast to a text, it would lose the fraction of a second
+        return column.dt.to_string("%H:%M:%S%.f")
+    if kind == pl.Duration:
+        return _microseconds(column, name)
     raise TableError("values of this type cannot be published", where=name, got=str(kind), hint="drop the column")
+
+
+LARGEST = 1e300
+"""No number is larger: differences and sums of a few must be numbers too."""
+
+
+def beyond_numbers(name: str) -> TableError:
+    """Return the error for a column with numbers that cannot be counted with."""
+    what, hint = "holds infinite values, or numbers beyond 1e300", "replace them by numbers or missing, or drop it"
+    return TableError(what, where=name, hint=hint)
+
+
+def _finite(column: pl.Series, name: str) -> pl.Series:
+    if bool((column.abs() > LARGEST).any()):
+        raise beyond_numbers(name)
+    return column
 
 
 def _exact(column: pl.Series, kind: type[pl.Int64 | pl.Float64]) -> pl.Series:
     """Return numbers in another type, or as texts where that type cannot hold each of them."""
-    numbers = column.cast(kind, strict=False)
-    same = numbers.cast(column.dtype, strict=False).eq_missing(column).all()
-    return numbers if same else column.cast(pl.String)
+    values = column.unique()
+    # compared by what is written of them: a cast between decimals and floats may round both ways
+    written = values.cast(kind, strict=False).cast(pl.String)
+    same = written.cast(column.dtype, strict=False).eq_missing(values).all()
+    return column.cast(kind) if same else column.cast(pl.String)
+
+
+def _moments(column: pl.Series, kind: pl.Datetime, name: str) -> pl.Series:
+    """Return moments in UTC, to the microsecond; as texts where some are finer."""
+    utc = column if kind.time_zone is None else column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    moments = _in_calendar(utc.cast(pl.Datetime("us"), strict=False), name, column.null_count())
+    return moments if moments.cast(utc.dtype, strict=False).eq_missing(utc).all() else utc.cast(pl.String)
+
+
+_FIRST, _LAST = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+
+
+def _in_calendar(column: pl.Series, name: str, missing: int) -> pl.Series:
+    """Return dates or moments that everybody can write, so many of them missing; else raise: "never" is no date."""
+    day = 1 if column.dtype == pl.Date else 86_400_000_000
+    known = column.to_physical().is_between(_FIRST * day, (_LAST + 1) * day - 1)
+    if bool(known.all()) and column.null_count() == missing:
+        return column
+    raise beyond_calendar(name)
+
+
+def beyond_calendar(name: str) -> TableError:
+    """Return the error for a column with dates that not everybody can write."""
+    hint = "replace them by missing, or drop it"
+    return TableError("holds dates outside the years 1 to 9999", where=name, hint=hint)
+
+
+def _microseconds(column: pl.Series, name: str) -> pl.Series:
+    """Return lengths of time as numbers of microseconds."""
+    lengths = column.cast(pl.Duration("us"), strict=False)
+    if bool(lengths.cast(column.dtype, strict=False).eq_missing(column).all()):
+        return lengths.dt.total_microseconds()
+    hint = "round them, or drop it"
+    raise TableError("lengths of time that are no whole number of microseconds", where=name, hint=hint)
+
+
+def to_texts(column: pl.Series) -> pl.Series:
+    """Return a column as a release writes it; one that is never published as it can be told, to search for it.
+
+    The result has a name of our own: polars reads ``^…$`` in a column's name as a pattern.
+
+    Examples
+    --------
+    >>> from datetime import time
+    >>> to_texts(pl.Series([time(9, 30, 0, 500_000), None])).to_list()
+    ['09:30:00.500', None]
+    """
+    try:
+        return plain(column).cast(pl.String)
+    except TableError:
+        values = column.alias("values")
+        values = values.to_physical() if column.dtype.is_temporal() else values  # Python has no year 10000
+        told = [None if value is None else str(value) for value in values.to_list()]
+        return pl.Series("values", told, dtype=pl.String)
 
 
 def kind_of(column: pl.Series) -> Kind:
@@ -80,7 +157,7 @@ def domain_of(
     kind = kind_of(column)
     values = column.drop_nulls().unique()
     if declared:
-        more = _parsed(pl.Series(declared, dtype=pl.String), column.dtype)
+        more = _parsed(pl.Series(declared, dtype=pl.String).replace("", None), column.dtype)
         values = pl.concat([values, more.drop_nulls().alias(values.name)]).unique()
     values = values.sort()
     texts = tuple(values.cast(pl.String).to_list())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def read_file(
         if kind == "feather":
             return pl.read_ipc(path.read_bytes())
         if kind == "jsonl":
-            return _read_jsonl(path.read_bytes(), types)
+            return _read_jsonl(path.read_bytes(), str(path), types)
         return _read_excel(path, sheet)
     except ShoalError:
         raise
@@ -106,8 +107,12 @@ def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
     return frame
 
 
-def _read_jsonl(data: bytes, types: bool) -> pl.DataFrame:
-    frame = pl.read_ndjson(data.removeprefix(b"\xef\xbb\xbf"), infer_schema_length=None)
+def _read_jsonl(data: bytes, where: str, types: bool) -> pl.DataFrame:
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    frame = pl.read_ndjson(data, infer_schema_length=None)
+    # the reader takes the first where a name occurs twice
+    first = json.loads(data.lstrip().partition(b"\n")[0], object_pairs_hook=list)
+    require_names([name for name, _ in first], where)
     if not types:
         return frame
     # JSON has no dates: a column in which each text is one is a column of dates
@@ -312,12 +317,22 @@ def checked_header(header: list[str], where: str) -> list[str]:
     """Return the names of columns if each is there, once."""
     if not header or header == [""]:
         raise TableError("the first line names no columns", where=where)
-    twice = sorted({name for name in header if header.count(name) > 1})
+    require_names(header, where)
+    return header
+
+
+def require_names(names: Sequence[str], where: str = "") -> None:
+    """Raise where a column of a table has no name, or that of another.
+
+    Every format and engine would make up a name of its own for such a column, and a policy cannot speak of it.
+    """
+    if not all(names):
+        hint = "name it, or leave it out: pandas writes its row index so, unless index=False is said"
+        got = f"column {list(names).index('') + 1} of {len(names)}, beside {examples([name for name in names if name])}"
+        raise TableError("a column has no name", where=where, got=got, hint=hint)
+    twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise TableError("column names occur twice", where=where, got=examples(twice), hint="rename them")
-    if "" in header:
-        raise TableError("a column has no name", where=where, got=f"column {header.index('') + 1} of {header}")
-    return header
 
 
 def ragged(where: str, line: int, cells: int, width: int) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.tables.columns import codes_of, domain_of, plain
+from shoal.errors import TableError
+from shoal.tables.columns import codes_of, domain_of, plain, to_texts
 from shoal.tables.tallied import Times, records_of
 
 STRETCH = 2**14
@@ -34,11 +35,7 @@ def fingerprint(frame: pl.DataFrame, salt: str, times: Times = None) -> str:
     first = np.zeros(frame.height, np.uint64)
     second = np.full(frame.height, 1, np.uint64)
     for name in frame.columns:
-        try:
-            column = plain(frame[name])
-        except ValueError:
-            column = pl.Series(name, [str(value) for value in frame[name].to_list()])
-        hashes = _value_hashes(name, column)
+        hashes = _value_hashes(name, _values(frame[name]))
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
     if times is not None:
@@ -48,6 +45,13 @@ def fingerprint(frame: pl.DataFrame, salt: str, times: Times = None) -> str:
     sums = f"{records_of(frame, times)} {frame.columns} {added}"
     stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=STRETCH, r=8, p=1, dklen=32)
     return stretched.hex()
+
+
+def _values(column: pl.Series) -> pl.Series:
+    try:
+        return plain(column)  # not as texts: of a large table its values are less than its cells
+    except TableError:
+        return to_texts(column)
 
 
 def _value_hashes(name: str, column: pl.Series) -> npt.NDArray[np.uint64]:

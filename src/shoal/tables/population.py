@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
@@ -84,9 +85,14 @@ def _misfits(frame: pl.DataFrame, people: pl.DataFrame, policy: Policy) -> Itera
             continue
         try:
             values = plain(frame[name])
+        except TableError:  # told already
+            whole = False
+            continue
+        try:
             others = population_column(policy.population, name, values.dtype)
             unread = plain(people[name]).filter(others.is_null() & plain(people[name]).is_not_null())
-        except TableError:  # told already for the table; of the population its values are none of ours
+        except TableError as error:
+            yield replace(error.faults[0], where=where, hint="")
             whole = False
             continue
         if len(unread):
@@ -128,7 +134,7 @@ def _survey_faults(frame: pl.DataFrame, name: str) -> Iterator[Fault]:
     try:
         column = plain(frame[name])
     except TableError as error:
-        yield Fault(error.faults[0].what, "survey_weight", error.faults[0].got)
+        yield replace(error.faults[0], where="survey_weight", hint="")
         return
     if not column.dtype.is_numeric():
         got = examples(column.drop_nulls().unique().sort().cast(pl.String).to_list())

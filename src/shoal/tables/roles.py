@@ -46,7 +46,7 @@ def decided(profiles: dict[str, Profile]) -> dict[str, Suggested]:
 
 def _unpublishable(column: Profile) -> Suggested | None:
     if column.kind == "other":
-        return Suggested("identifiers", "values of this type cannot be published", plausible=-1)
+        return Suggested("identifiers", "holds values that cannot be published", plausible=-1)
     if not column.distinct:
         return Suggested("identifiers", "has no values: nothing to publish", plausible=3)
     return None

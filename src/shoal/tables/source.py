@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import MissingExtra, TableError, examples
-from shoal.tables.files import read_file
+from shoal.tables.files import read_file, require_names
 from shoal.tables.tallied import Tallied, Times, records_of
 
 
@@ -100,12 +100,12 @@ def _converted(convert: Callable[[], Any]) -> pl.DataFrame:
 
 
 def _from_arrow(table: Any) -> pl.DataFrame:
-    _refuse_duplicates(list(table.column_names))
+    require_names(list(table.column_names))
     return _converted(lambda: pl.from_arrow(table))
 
 
 def _from_duckdb(relation: Any) -> pl.DataFrame:
-    _refuse_duplicates(list(relation.columns))
+    require_names(list(relation.columns))
     try:
         return _converted(relation.pl)
     except ImportError:
@@ -116,7 +116,7 @@ def _from_pandas(table: Any) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
     if getattr(table.columns, "nlevels", 1) > 1:
         raise TableError("columns have several levels", got=examples(list(table.columns)), hint="flatten them first")
-    _refuse_duplicates(names)
+    require_names(names)
     # by position and without the index: the index of a pandas table may hold anything, even the answer
     columns = (table.iloc[:, place].reset_index(drop=True).rename(None) for place in range(len(names)))
     return pl.DataFrame({name: _pandas_column(name, column) for name, column in zip(names, columns, strict=True)})
@@ -204,23 +204,10 @@ def _through_narwhals(frame: pl.DataFrame, original: Any) -> Any:
     return nw.from_arrow(frame, backend=known.implementation).to_native()
 
 
-def _refuse_duplicates(names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise TableError("column names occur twice", got=examples(twice), hint="rename them")
-
-
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
     if not frame.width:
         raise TableError("the table has no columns")
-    for column in frame:
-        # under a name of our own: polars reads "^…$" in a name as a pattern
-        if column.dtype.is_float() and bool((column.alias("values").fill_nan(None).abs() > 1e300).any()):
-            raise TableError(
-                "holds infinite values, or numbers beyond 1e300",
-                where=column.name,
-                hint="replace them by numbers or missing",
-            )
+    require_names(frame.columns)
     return frame
 
 

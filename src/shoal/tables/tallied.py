@@ -103,6 +103,17 @@ def records_of(frame: pl.DataFrame, times: Times) -> int:
     return frame.height if times is None else int(times.sum())
 
 
+def count_missing(column: pl.Series, times: Times) -> int:
+    """Return how many records have no value in a plain column.
+
+    Examples
+    --------
+    >>> count_missing(pl.Series([1, None]), pl.Series([2, 5]))
+    5
+    """
+    return column.null_count() if times is None else int(times.filter(column.is_null()).sum())
+
+
 def as_weights(times: Times) -> Ints | None:
     """Return how often each record occurs as an array, for ``np.bincount``."""
     return None if times is None else times.to_numpy()

@@ -7,9 +7,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import MissingExtra, WriteError
+from shoal.tables.columns import to_texts
 
 ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx", "jsonl": ".jsonl"}
 
@@ -22,17 +24,33 @@ def to_bytes(frame: pl.DataFrame, kind: str) -> bytes:
     """
     buffer = io.BytesIO()
     if kind == "csv":
-        frame.write_csv(buffer)
+        in_texts(frame).write_csv(buffer)
     elif kind == "parquet":
         frame.write_parquet(buffer, compression="uncompressed", statistics=False)
     elif kind == "feather":
         # the oldest layout: every program reads it, and it holds each text once where it is published
         frame.write_ipc(buffer, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
     elif kind == "jsonl":
-        frame.write_ndjson(buffer)
+        in_texts(frame).write_ndjson(buffer)
     else:
         _write_excel(frame, buffer)
     return buffer.getvalue()
+
+
+def in_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose dates and moments are texts, as the audit reads them.
+
+    Every writer of a text format has a way of its own to write a moment, with a ``T`` or a blank, with as many digits
+    of a second as it likes: we leave it no choice.
+
+    Examples
+    --------
+    >>> in_texts(pl.DataFrame({"at": [datetime(2021, 10, 31, 0, 30)]})).item()
+    '2021-10-31 00:30:00.000000'
+    """
+    return pl.DataFrame(
+        [to_texts(column).alias(column.name) if column.dtype.is_temporal() else column for column in frame]
+    )
 
 
 def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
@@ -56,12 +74,17 @@ def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
             sheet.write_string(0, place, column.name)
             style = formats.get(column.dtype.base_type())
             sheet.write_column(1, place, cells, book.add_format({"num_format": style}) if style else None)
+        # a record without any value is told from a row that nobody wrote by an empty text
+        shown = next((place for place, kind in enumerate(frame.dtypes) if kind == pl.String), 0)
+        missing = np.all([column.alias("values").is_null().to_numpy() for column in frame], axis=0)
+        for record in np.flatnonzero(missing).tolist():
+            sheet.write_string(record + 1, shown, "")
 
 
 def _excel_cells(column: pl.Series) -> list[Any]:
     """Return the values of a column, as texts where Excel would change one of them.
 
-    Excel keeps 15 digits of a whole number, 16 of a fraction, thousandths of a second, and no date before March 1900.
+    Excel keeps 15 digits of a whole number and 16 of another, thousandths of a second, and no date before March 1900.
     """
     least = {pl.Date: date(1900, 3, 1), pl.Datetime: datetime(1900, 3, 1)}.get(column.dtype.base_type())
     if column.dtype == pl.Int64:
@@ -73,7 +96,7 @@ def _excel_cells(column: pl.Series) -> list[Any]:
         safe = whole and bool((column >= least).all())
     else:
         safe = True
-    return column.to_list() if safe else column.cast(pl.String).to_list()
+    return column.to_list() if safe else to_texts(column).to_list()
 
 
 def write_bytes(path: Path, data: bytes) -> None:
