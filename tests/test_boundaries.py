@@ -191,7 +191,7 @@ def test_the_audit_finds_a_value_above_its_boundary() -> None:
     table = pl.DataFrame({"education": ["9th", "BA", "MA"] * 4, "age": [20] * 12})
     published = pl.DataFrame({"education": ["*"] * 12, "age": ["20"] * 12})
     audit = shoal.audit(published, policy("exhaustive", ["Secondary", "Higher"]), original=table)
-    assert [fault.what for fault in audit.faults] == ["published above a boundary"]
+    assert "published above a boundary" in [fault.what for fault in audit.faults]
     assert shoal.audit(published, policy("exhaustive", ["Secondary"]), original=table).holds
 
 
@@ -201,3 +201,33 @@ def test_an_unknown_boundary_is_a_misfit() -> None:
     assert "no such label in the hierarchy; got 'Tertiary'" in str(faults[0])
     with pytest.raises(shoal.PolicyError, match="boundaries are labels of a hierarchy"):
         Policy(quasi_identifiers={"age": {"boundaries": ["x"]}}, models=[{"name": "k-anonymity", "k": 2}])
+
+
+def test_the_audit_finds_who_can_only_be_above_a_boundary() -> None:
+    """The text may be that of others, but all who have this sensitive value are held back."""
+    table = pl.DataFrame({"q": ["1", "2", "3", "3"], "r": ["x"] * 4, "s": ["b", "b", "c", "c"]})
+    policy = Policy(
+        quasi_identifiers={"q": {"hierarchy": "suppress", "boundaries": ["3"]}, "r": "suppress"},
+        sensitive=["s"],
+        models=[{"name": "k-anonymity", "k": 2}],
+        max_suppressed=0.5,
+        suppressed="drop",
+    )
+    published = pl.DataFrame({"q": ["*", "*"], "r": ["x", "x"], "s": ["b", "c"]})
+    assert not shoal.audit(published, policy, original=table).holds
+    assert shoal.audit(published.with_columns(s=pl.lit("b")), policy, original=table).holds
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "samarati", "incognito", "heuristic", "datafly"])
+def test_stars_behind_a_boundary_are_no_answer(algorithm: str) -> None:
+    values = ["null", None, "x", None, None, "true"]
+    table = pl.DataFrame({"p": ["d", None, "e", "f", "a", "e"], "q": values})
+    tree = {"hierarchy": "tree", "nodes": {"*": {"G": ["x", "null"], "I": ["true"]}}, "boundaries": ["G", "I"]}
+    policy = Policy(
+        quasi_identifiers={"p": {"hierarchy": "suppress", "missing": "suppress"}, "q": {**tree, "missing": "wildcard"}},
+        algorithm=algorithm,
+        models=[{"name": "k-anonymity", "k": 2}],
+        max_suppressed=0.167,
+    )
+    with pytest.raises(shoal.Infeasible):
+        shoal.anonymize(table, policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -153,21 +153,27 @@ def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Deci
             return _settle_levels(replace(encoded, starred=False), policy, progress)
         if not encoded.barred or not problem.attainable:
             raise
-        # by themselves they may fail, and comply as stars among those who are suppressed anyway
-        top = {column.name: column.max_level for column in encoded.columns}
-        everyone = FullDomain(top, np.zeros(len(problem.frequencies.tuples), bool))
-        found = _complying(everyone, encoded, policy)
+        found = _complying(_as_stars(problem, [column.max_level for column in encoded.columns]), encoded, policy)
         if found is None:
             raise
         return found
 
 
+def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
+    """Return the recoding of all records at some levels, the top of each column, but for those behind a boundary.
+
+    By themselves they may fail, and comply as stars among those who are suppressed anyway.
+    """
+    beyond = np.zeros(len(problem.frequencies.tuples), bool)
+    for column, level, codes in zip(problem.columns, levels, problem.frequencies.tuples.T, strict=True):
+        beyond |= False if column.limits is None else column.limits[codes] < level
+    return FullDomain({column.name: level for column, level in zip(problem.columns, levels, strict=True)}, beyond)
+
+
 def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Decision]:
     """Yield what can be published after a search found nothing: some records given up, the others searched again."""
-    together = np.zeros(len(problem.frequencies.cell_counts), np.int64)
-    # by themselves they may fail, and comply as stars among those who are suppressed anyway
-    attempts = [[Local(together)]] if encoded.barred else []
-    for recodings in chain(attempts, (_recodings(remainder, policy) for remainder in coarsest(problem))):
+    stars = [[_as_stars(problem, [column.levels.height for column in encoded.columns])]] if encoded.barred else []
+    for recodings in chain(stars, (_recodings(remainder, policy) for remainder in coarsest(problem))):
         complying = (_complying(recoding, encoded, policy) for recoding in recodings)
         found = next((decision for decision in complying if decision is not None), None)
         if found is not None:

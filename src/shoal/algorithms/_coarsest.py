@@ -32,7 +32,7 @@ class Remainder:
     def recoding(self) -> Local:
         """Return these classes as they are."""
         numbers: Ints = np.unique(self.members[self.cells], return_inverse=True)[1].astype(np.int64)
-        return self.extended(Local(numbers))
+        return self.extended(Local(numbers, stopped="without an answer: these are the coarsest classes that comply"))
 
     @property
     def cells(self) -> Ints:

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader, numbered
+from shoal.domains import STAR
 from shoal.tables.columns import codes_of, plain
 from shoal.tables.tallied import counted
 
@@ -40,7 +41,8 @@ def assign(
 ) -> Assignment:
     """Give as many published records as possible an original record of their own that fits.
 
-    An original record fits if every generalized column covers its value and every other column shows it as it is. If
+    An original record fits if every generalized column covers its value, within its boundary unless the published one
+    is suppressed, and every other column shows it as it is. If
     one record is left without, then no assignment explains the table: values were moved, exchanged or made up. What an
     assignment explains may still be a lie, but one that nobody can tell from the truth by the two tables alone.
 
@@ -74,8 +76,9 @@ def assign(
     if max(int(wanted.sum()), int(held.counts.sum())) > _RECORDS:
         return Assignment(too_large=f"{int(held.counts.sum()):,} records")
     texts = [_texts_by_class(frame[name], classes, count) for name in readers]
+    suppressed = np.logical_and.reduce([(column == STAR).fill_null(False).to_numpy() for column in texts])
     covers = [
-        _Cover.of(column, reader, codes)
+        _Cover.of(column, suppressed, reader, codes)
         for column, reader, codes in zip(texts, readers.values(), held.codes.T, strict=True)
     ]
     edges = _fitting(covers, members, wanted_values, held.values, count)
@@ -136,25 +139,27 @@ def _texts_by_class(column: pl.Series, classes: Ints, count: int) -> pl.Series:
 
 @dataclass(frozen=True)
 class _Cover:
-    """What the texts of one column cover."""
+    """Which values may show the texts of one column."""
 
     of_class: Ints
-    """The text of each class."""
+    """The text of each class; the last is that of suppressed records, which any may show."""
     table: Bools
-    """Which codes each text covers."""
+    """Which codes may show each text."""
     codes: Ints
     """The code of each distinct original record."""
     records: Ints
-    """How many of these each text covers."""
+    """How many of these may show each text."""
 
     @classmethod
-    def of(cls, texts: pl.Series, reader: Reader, codes: Ints) -> _Cover:
+    def of(cls, texts: pl.Series, suppressed: Bools, reader: Reader, codes: Ints) -> _Cover:
         distinct, of_class = numbered(texts)
-        table = reader.covering(distinct)
+        table = reader.allowing(distinct)
+        table = np.vstack([table, np.ones_like(table[:1])])
+        of_class = np.where(suppressed, len(distinct), of_class)
         return cls(of_class, table, codes, table @ np.bincount(codes, minlength=table.shape[1]))
 
     def rows(self, text: int, among: Ints | None) -> Ints:
-        """Return which distinct original records a text covers."""
+        """Return which distinct original records may show a text."""
         if among is None:
             return np.flatnonzero(self.table[text][self.codes])
         fits: Bools = self.table[text][self.codes[among]]

@@ -184,6 +184,19 @@ class Reader:
         values, missing = self.values_of(text)
         return missing if value is None else self.place.get(value, -1) in values
 
+    def allows(self, text: str | None, value: str | None) -> bool:
+        """Whether a record with a value may show a text: it covers the value, and is not above its boundary."""
+        bound = None if value is None else self.bounds.get(self.place.get(value, -1))
+        return self.covers(text, value) and (bound is None or bound.issuperset(self.values_of(text)[0]))
+
+    def allowing(self, texts: Sequence[str | None]) -> Bools:
+        """Return which values may show each text, the missing one last; any where nobody can read it."""
+        table = self.covering(texts)
+        for number, text in enumerate(texts if self.bounds else ()):
+            values = self.values_of(text)[0]
+            table[number, [value for value, under in self.bounds.items() if not under.issuperset(values)]] = False
+        return table
+
     def covering(self, texts: Sequence[str | None]) -> Bools:
         """Return which values each text may stand for, the missing one last; any where nobody can read it."""
         table = np.zeros((len(texts), len(self.domain) + 1), bool)

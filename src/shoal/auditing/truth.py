@@ -10,6 +10,7 @@ import polars as pl
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader
+from shoal.domains import STAR
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.tables.columns import plain
@@ -24,11 +25,16 @@ def record_faults(
 ) -> list[Fault]:
     """Return a fault for each column that shows of some record what its original record does not hold.
 
-    ``rows`` is the original record of each published one. A generalized column must cover the original value, every
-    other one must show it as it is; no original record may be published more often than it occurs.
+    ``rows`` is the original record of each published one. A generalized column must cover the original value, within
+    its boundary unless the record is suppressed; every other one must show it as it is; no original record may be
+    published more often than it occurs.
     """
     if not _are_records(rows, frame, raw, often):
         return [Fault("the original records of the published ones are not known", got=f"{len(rows)} of {frame.height}")]
+    texts = {name: texts_of(frame[name]) for name in readers}
+    suppressed = pl.Series(
+        np.logical_and.reduce([(column == STAR).fill_null(False).to_numpy() for column in texts.values()])
+    )
     times = pl.Series(np.ones(frame.height, np.int64)) if often.published is None else often.published
     faults = []
     for name in frame.columns:
@@ -36,7 +42,7 @@ def record_faults(
             continue  # told by the check of columns
         if name in readers:
             what = "published texts that are not true of their records"
-            false = _not_covered(plain(raw[name]).gather(rows), frame[name], readers[name])
+            false = _not_allowed(plain(raw[name]).gather(rows), texts[name], readers[name]) & ~suppressed
         else:
             what = "published values that are not those of their records"
             false = comparable(frame[name]).ne_missing(comparable(raw[name]).gather(rows))
@@ -56,11 +62,11 @@ def _are_records(rows: pl.Series, frame: pl.DataFrame, raw: pl.DataFrame, often:
     )
 
 
-def _not_covered(values: pl.Series, texts: pl.Series, reader: Reader) -> pl.Series:
-    """Return which records show a text that does not cover their value; each pair is looked at once."""
-    both = pl.DataFrame([values.alias("value"), texts_of(texts).alias("text")])
+def _not_allowed(values: pl.Series, texts: pl.Series, reader: Reader) -> pl.Series:
+    """Return which records show a text that they may not; each pair is looked at once."""
+    both = pl.DataFrame([values.alias("value"), texts.alias("text")])
     pairs = both.unique().with_columns(pl.col("value").cast(pl.String).alias("held"))
-    false = [not reader.covers(text, held) for held, text in pairs.select("held", "text").rows()]
+    false = [not reader.allows(text, held) for held, text in pairs.select("held", "text").rows()]
     known = pairs.with_columns(pl.Series("false", false, dtype=pl.Boolean))
     return both.join(known, on=["value", "text"], how="left", nulls_equal=True, maintain_order="left")["false"]
 
