@@ -192,7 +192,9 @@ def test_the_audit_finds_a_value_above_its_boundary() -> None:
     published = pl.DataFrame({"education": ["*"] * 12, "age": ["20"] * 12})
     audit = shoal.audit(published, policy("exhaustive", ["Secondary", "Higher"]), original=table)
     assert "published above a boundary" in [fault.what for fault in audit.faults]
-    assert shoal.audit(published, policy("exhaustive", ["Secondary"]), original=table).holds
+    some = policy("exhaustive", ["Secondary"])  # the text may be that of others, but these are not so many
+    assert not shoal.audit(published, some, original=table).holds
+    assert shoal.audit(published.head(8), some, original=table).holds
 
 
 def test_an_unknown_boundary_is_a_misfit() -> None:
