@@ -75,7 +75,7 @@ def test_records_stand_in_the_order_of_what_is_published() -> None:
         assert shoal.anonymize(frame, policy()).table.rows() == [("a", 3), ("a", 4), ("b", 1), ("b", 2)]
 
 
-@pytest.mark.parametrize("name", ["*", "^.*$", " x ", "x\ny", "row", "class", "o0", "subject", "cell"])
+@pytest.mark.parametrize("name", ["*", "^.*$", " ", " x ", "x\ny", "row", "class", "o0", "subject", "cell"])
 def test_any_name_for_any_role(name: str) -> None:
     table = pl.DataFrame({"p": ["u", "v", "u", "v"], name: ["a", "a", "b", "b"], "end": [1, 2, 3, 4]})
     others = shoal.anonymize(table, policy(quasi_identifiers={"p": {}})).table

@@ -245,7 +245,10 @@ def _literal(text: str) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
-        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+        if value.is_finite() and value == value.to_integral_value():
+            return int(value)
+        number = float(value)  # where it would round, a text, as in files
+        return number if not value.is_finite() or Decimal(repr(number)) == value else str(value)
     return str(value) if isinstance(value, UUID) else value
 
 

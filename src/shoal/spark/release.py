@@ -98,7 +98,9 @@ class SparkRelease(Release):
         written = read(self.table.sparkSession, target.resolve().as_uri(), types=False, schema=schema)
         if sorted(written.columns) != sorted(names):
             raise AuditFailed("the file's columns are not the release's", got=", ".join(written.columns))
-        layout = Layout.of(_as_released(in_order(written, names), self.table), self.policy)
+        written = in_order(written, names)
+        # counted by value: Spark writes 10000000.0 as 1.0E7
+        layout = Layout.of(_in_types_of(self.table, written).toDF(*names), self.policy)
         whole = self.policy.subject is None and self.original is not None and not self.original.apart
         told = statistics and whole
         checked, found = recounted(layout.table, layout, self.policy, self.original, statistics=told)
@@ -106,9 +108,9 @@ class SparkRelease(Release):
         faults = other_than_decided(mine, _texts(self.found, self.layout, names))
         if self.policy.subject is None:  # the persons are in no file: where they count, the first audit stands
             faults += [*checked.failures(), *disagreements(checked, self.attained, self.audit)]
-        if layout.others:
+        if layout.others or kind != "parquet":  # cell by cell, as each is written
             keys = [layout.key(name) for name in layout.published if name not in self.policy.quasi_identifiers]
-            faults += other_faults(layout.table, numbered(self.table), keys)
+            faults += other_faults(numbered(written), _in_types_of(written, self._as_written(kind)), keys)
         if faults:
             raise AuditFailed(faults)
         return (checked if self.policy.subject is None else self.audit).claiming(self.audit.claimed_bound)
@@ -123,15 +125,10 @@ def _texts(counts: pl.DataFrame, layout: Layout, names: list[str]) -> pl.DataFra
     return pl.DataFrame([*columns, counts[TIMES]])
 
 
-def _as_released(written: DataFrame, released: DataFrame) -> DataFrame:
-    """Return a table in the types that it was released in; a text that is no such value is missing, and found so.
-
-    Spark writes 10000000.0 as 1.0E7: what is published as it is, is compared by value.
-    """
-    cells = numbered(written)
-    kinds = [field.dataType for field in released.schema.fields]
-    typed = (F.col(key).try_cast(kind).alias(key) for key, kind in zip(cells.columns, kinds, strict=True))
-    return cells.select(*typed).toDF(*released.columns)
+def _in_types_of(other: DataFrame, table: DataFrame) -> DataFrame:
+    """Return a table in the types of another, under our own names; what is no value of its type is missing."""
+    cells, kinds = numbered(table), (field.dataType for field in other.schema.fields)
+    return cells.select(*(F.col(key).try_cast(kind).alias(key) for key, kind in zip(cells.columns, kinds, strict=True)))
 
 
 def _folder(out: str | Path) -> Path:
