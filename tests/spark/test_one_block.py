@@ -140,7 +140,7 @@ def test_the_audit_counts_on_spark(spark: Any) -> None:
 
 
 def test_an_identifier_in_a_published_table_is_found(spark: Any) -> None:
-    frame = pl.DataFrame({"name": ["a", "b", "c"], "age": ["*"] * 3})
+    frame = pl.DataFrame({"name": ["a", "b", "c"], "age": ["20"] * 3})
     audit = shoal.audit(there(spark, frame), Policy(identifiers=["name"], quasi_identifiers=["age"], models=K))
     assert [fault.where for fault in audit.faults] == ["name"]
 
@@ -179,6 +179,52 @@ def test_other_columns_that_were_moved_are_found(spark: Any, monkeypatch: pytest
     monkeypatch.setattr(engine, "with_others", lambda *a: honest(*a).withColumn("c1", F.lit("Bonn")))
     with pytest.raises(AuditFailed, match="published as they are"):
         shoal.anonymize(there(spark, frame), policy)
+
+
+@pytest.mark.parametrize("limits", [{}, {"fits": 5, "block": 5}])
+def test_other_columns_of_other_records_are_found(
+    spark: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each city is there as often as before, each class too: only beside whom it stands is another."""
+    import pyspark.sql.functions as F  # noqa: N812
+
+    from shoal.spark import blocks, engine
+
+    frame = pl.DataFrame({"age": [20, 21, 40, 41] * 20, "city": ["Bonn", "Bonn", "Kiel", "Kiel"] * 20})
+    frame = frame.with_columns(size=pl.int_range(80) // 16)
+    policy = Policy(quasi_identifiers=["age", "size"], others="keep", models=K, algorithm="mondrian")
+    assert shoal.anonymize(there(spark, frame), policy, **limits).audit.holds
+    for module in (engine, blocks):
+        honest = module.with_others  # type: ignore[attr-defined]
+
+        def moved(*given: Any, honest: Any = honest) -> Any:
+            city = F.when(F.col("c1") == "Bonn", "Kiel").otherwise("Bonn")
+            return honest(*given).withColumn("c1", city)
+
+        monkeypatch.setattr(module, "with_others", moved)
+    with pytest.raises(AuditFailed, match="published as they are"):
+        shoal.anonymize(there(spark, frame), policy, **limits)
+
+
+@pytest.mark.parametrize("limits", [{}, {"fits": 5, "block": 5}])
+def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.spark import blocks, engine
+
+    frame = pl.DataFrame({"age": [20, 21, 40, 41] * 20, "city": ["Bonn", "Ulm", "Kiel", "Jena"] * 20})
+    frame = frame.with_columns(size=pl.int_range(80) // 16)
+    policy = Policy(quasi_identifiers=["age", "size"], others="keep", models=K, algorithm="mondrian")
+    for module in (engine, blocks):
+        honest = module.with_others  # type: ignore[attr-defined]
+
+        def moved(*given: Any, honest: Any = honest) -> Any:
+            joined = honest(*given)
+            text = next(name for name in joined.columns if name.startswith("t"))
+            texts = [row[0] for row in joined.select(text).distinct().orderBy(text).collect()]
+            return joined.replace(dict(zip(texts, [*texts[1:], texts[0]], strict=True)), subset=[text])
+
+        monkeypatch.setattr(module, "with_others", moved)
+    with pytest.raises(AuditFailed, match=r"beside other texts|another table"):
+        shoal.anonymize(there(spark, frame), policy, **limits)
 
 
 @pytest.mark.parametrize(

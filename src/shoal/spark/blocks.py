@@ -25,7 +25,7 @@ from shoal.spark.cutting import Block, Cut, Tree, proposed
 from shoal.spark.lookup import cores, made, pinned, repeated, with_others
 from shoal.spark.marginals import marginals
 from shoal.spark.progress import Stages
-from shoal.spark.recount import other_faults, recounted
+from shoal.spark.recount import moved_faults, recounted
 from shoal.spark.release import SparkRelease
 from shoal.spark.searching import BLOCK, ERROR, Bins, Blocks, Search
 from shoal.spark.tally import each_counted, kept, taken
@@ -107,15 +107,12 @@ def released_in_blocks(combinations: DataFrame, layout: Layout, policy: Policy, 
     if broken:
         raise Infeasible(str(broken[0][0]))
     stages.begin("Spark: writing what was decided")
-    published = _applied(pieces, layout, policy)
+    published, moved = _applied(pieces, layout, policy)
     stages.begin("Spark: auditing")
     original = replace(columns, frame=columns.frame.with_columns(_named_only(layout, columns)))
     checked, found = recounted(published, layout, policy, original)
     untrue = truth_faults(_pairs(pieces, layout, policy), source.frame, policy, source.times)
-    failing = [*checked.failures(), *untrue, *_lost(pieces, checked.published)]
-    if layout.others:
-        as_they_are = [layout.key(name) for name in layout.published if name not in policy.quasi_identifiers]
-        failing += other_faults(published, layout.table, as_they_are)
+    failing = [*checked.failures(), *untrue, *_lost(pieces, checked.published), *moved]
     if failing:
         raise AuditFailed(failing)
     recoding = InBlocks(len(cutter.done), checked.classes, max(one.combinations for one in cutter.done))
@@ -271,20 +268,21 @@ def _searched(coded: DataFrame, layout: Layout, policy: Policy, learned: Encoded
     return blocks.repartition(len(cutter.done), BLOCK).groupBy(BLOCK).applyInArrow(search.of_block(), schema)
 
 
-def _applied(pieces: DataFrame, layout: Layout, policy: Policy) -> DataFrame:
-    """Return the published table under our own names, sorted by what is published."""
+def _applied(pieces: DataFrame, layout: Layout, policy: Policy) -> tuple[DataFrame, list[Fault]]:
+    """Return the published table under our own names, sorted by what it shows, and what is wrong with its records."""
     quasi = {layout.key(name): f"t{place}" for place, name in enumerate(policy.quasi_identifiers)}
     keys = layout.keys(layout.published)
     order = [*quasi, *(key for key in keys if key not in quasi)]
     if layout.others:
-        rest = [key for key in keys if key not in quasi]
-        joined = with_others(layout.table, pieces, layout.keys(layout.counted), rest, list(quasi.values()))
-        return pinned(joined.select(*_shown(keys, quasi)).orderBy(*order))
+        rest, counted = [key for key in keys if key not in quasi], layout.keys(layout.counted)
+        joined = with_others(layout.table, pieces, counted, rest, list(quasi.values()))
+        joined = pinned(joined.orderBy(*quasi.values(), *rest))
+        return joined.select(*_shown(keys, quasi)), moved_faults(joined, layout.table, pieces, counted)
     shown = pieces.select(*_shown(keys, quasi), TIMES)
     parts = F.explode(F.sequence(F.lit(0), F.expr(f"cast(({TIMES} - 1) div {_AT_ONCE} as int)")))
     few = shown.withColumn("part", parts)
     left = F.least(F.lit(_AT_ONCE), F.col(TIMES) - F.col("part") * _AT_ONCE).alias(TIMES)
-    return repeated(few.select(*keys, left).orderBy(*order), keys)
+    return repeated(few.select(*keys, left).orderBy(*order), keys), []
 
 
 def _shown(keys: list[str], quasi: dict[str, str]) -> list[SparkColumn]:

@@ -15,14 +15,14 @@ from shoal.auditing import Audit
 from shoal.auditing import audit as audit_here
 from shoal.auditing.roles import promised
 from shoal.bounds import LowerBound
-from shoal.errors import AuditFailed, Misfit
+from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.pipeline import anonymize as anonymize_here
 from shoal.policy import Policy
 from shoal.release import Release, disagreements
 from shoal.spark.columns import Layout
 from shoal.spark.lookup import made, pinned, with_others, without_others
 from shoal.spark.progress import Stages, watched
-from shoal.spark.recount import other_faults, other_than_decided, recounted
+from shoal.spark.recount import moved_faults, other_than_decided, recounted
 from shoal.spark.release import SparkRelease
 from shoal.spark.sessions import plainly
 from shoal.spark.tally import counted, kept, taken, tallied
@@ -84,7 +84,7 @@ def _released(
     stages.step = ""  # the search tells its own progress
     decided = anonymize_here(original, policy, progress=stages.progress, bound=bound)
     stages.begin("Spark: writing what was decided")
-    published, expected = _applied(decided, counts, layout, policy)
+    published, expected, moved = _applied(decided, counts, layout, policy)
     stages.begin("Spark: auditing")
     everything = tallied(counts, layout, layout.names)
     checked, found = recounted(published, layout, policy, everything)
@@ -94,38 +94,39 @@ def _released(
         *other_than_decided(found, expected),
         *disagreements(checked, decided.attained, decided.audit),
     ]
-    if layout.others:
-        as_they_are = [layout.key(name) for name in layout.published if name not in policy.quasi_identifiers]
-        faults += other_faults(published, layout.table, as_they_are)
+    faults += moved
     if faults:
         raise AuditFailed(faults)
     return SparkRelease.of(decided, published, layout, checked, everything, found)
 
 
-def _applied(decided: Release, counts: pl.DataFrame, layout: Layout, policy: Policy) -> tuple[DataFrame, pl.DataFrame]:
-    """Return the published table under our own names, and what was decided: each record with how often it occurs."""
+def _applied(
+    decided: Release, counts: pl.DataFrame, layout: Layout, policy: Policy
+) -> tuple[DataFrame, pl.DataFrame, list[Fault]]:
+    """Return the published table under our own names; what was decided: each record with how often it occurs; and where
+    records do not stand beside what was decided for them.
+    """
     assert decided.times is not None
     assert decided.rows is not None
     spark = layout.table.sparkSession
     frame = decided.frame
-    shown = pl.DataFrame([frame[name].alias(layout.key(name)) for name in frame.columns])
+    released = pl.DataFrame([frame[name].alias(layout.key(name)) for name in frame.columns])
     if policy.subject is not None and decided.subjects is not None:
-        shown = shown.with_columns(decided.subjects.alias(layout.key(policy.subject)))
-    expected = shown.with_columns(decided.times.alias(TIMES))
+        released = released.with_columns(decided.subjects.alias(layout.key(policy.subject)))
+    expected = released.with_columns(decided.times.alias(TIMES))
     if not layout.others:
-        return without_others(spark, expected), expected
+        return without_others(spark, expected), expected, []
     keys = layout.keys(layout.counted)
     quasi = layout.keys([name for name in layout.counted if name in policy.quasi_identifiers])
-    pieces = _pieces(expected, counts, decided.rows, keys, quasi)
+    pieces = made(spark, _pieces(expected, counts, decided.rows, keys, quasi))
     order = layout.keys([name for name in layout.published if name not in policy.quasi_identifiers])
-    texts = [f"t_{name}" for name in quasi]
-    joined = with_others(layout.table, F.broadcast(made(spark, pieces)), keys, order, texts)
-    columns = [
-        joined[f"t_{name}"].alias(name) if name in quasi else joined[name]
-        for name in layout.keys([*layout.published, *([] if policy.subject is None else [policy.subject])])
-    ]
-    first = layout.keys(list(policy.quasi_identifiers))
-    return pinned(joined.select(*columns).orderBy(*first, *order)), expected
+    texts = {name: f"t_{name}" for name in quasi}
+    first = [texts[name] for name in layout.keys(list(policy.quasi_identifiers))]
+    joined = with_others(layout.table, F.broadcast(pieces), keys, order, list(texts.values()))
+    joined = pinned(joined.orderBy(*first, *order))
+    shown = layout.keys([*layout.published, *([] if policy.subject is None else [policy.subject])])
+    published = joined.select(*(F.col(texts.get(name, name)).alias(name) for name in shown))
+    return published, expected, moved_faults(joined, layout.table, pieces, keys)
 
 
 def _pieces(

@@ -109,7 +109,7 @@ class SparkRelease(Release):
         if self.policy.subject is None:  # the persons are in no file: where they count, the first audit stands
             faults += [*checked.failures(), *disagreements(checked, self.attained, self.audit)]
         if layout.others or kind != "parquet":  # cell by cell, as each is written
-            keys = [layout.key(name) for name in layout.published if name not in self.policy.quasi_identifiers]
+            keys = layout.keys(layout.published)
             faults += other_faults(numbered(written), _in_types_of(written, self._as_written(kind)), keys)
         if faults:
             raise AuditFailed(faults)
