@@ -238,3 +238,14 @@ def test_a_grouping_that_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "anatomize", lambda codes, *_: Groups(np.arange(len(codes)) // 2, 2, 0))
     with pytest.raises(AuditFailed, match=r"more than 1/2 of a group|does not hold"):
         shoal.anonymize(microdata().sort("disease").with_columns(age=pl.int_range(8)), promised())
+
+
+def test_values_exchanged_between_groups_are_found_from_outside() -> None:
+    """Every count of both tables stays, but nobody of the first group had what it is said to have."""
+    first, second = papers_tables()
+    assert shoal.audit(first, promised(), original=microdata(), beside=second).holds
+    moved = second.with_columns(
+        pl.col("disease").replace({"dyspepsia": "flu", "flu": "dyspepsia"}),
+    ).sort("group", "disease")
+    checked = shoal.audit(first, promised(), original=microdata(), beside=moved)
+    assert "values were exchanged between them" in str([fault.what for fault in checked.faults])

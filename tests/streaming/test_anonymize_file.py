@@ -477,3 +477,26 @@ def test_the_read_back_reads_the_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(verify, "open_scan", lambda path, **how: read.append(path) or opened(path, **how))
     attempt(tmp_path)
     assert [path.name for path in read] == ["release.parquet"]
+
+
+def test_values_that_apply_moves_to_other_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of a tallied table are compared one by one too: each value is there as often, beside somebody else."""
+    from dataclasses import replace
+
+    from shoal import pipeline
+
+    table = pl.DataFrame({"age": [20, 21, 40, 41] * 10, "illness": ["flu", "cold", "gout", "none"] * 10})
+    table.write_parquet(tmp_path / "table.parquet")
+    policy = shoal.Policy(quasi_identifiers=["age"], sensitive=["illness"], models=[{"name": "k-anonymity", "k": 2}])
+    assert shoal.anonymize_file(tmp_path / "table.parquet", policy, tmp_path / "good", memory="1GB").audit.holds
+    honest = pipeline.apply
+
+    def moving(*given: Any) -> Any:
+        applied = honest(*given)
+        values = applied.frame["illness"].to_list()
+        return replace(applied, frame=applied.frame.with_columns(pl.Series("illness", [*values[1:], values[0]])))
+
+    monkeypatch.setattr(pipeline, "apply", moving)
+    with pytest.raises(AuditFailed, match="illness: published values that are not those of their records"):
+        shoal.anonymize_file(tmp_path / "table.parquet", policy, tmp_path / "out", memory="1GB")
+    assert not (tmp_path / "out").exists()

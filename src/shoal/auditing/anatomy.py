@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.auditing.assignment import lacking
 from shoal.auditing.census import texts_of
 from shoal.auditing.hygiene import columns_faults, comparable
 from shoal.auditing.outputs import Beside
@@ -200,6 +201,10 @@ def _against(
     if not held.group_by("value").agg(pl.col("records").sum()).sort("value").equals(counts):
         yield Fault("sensitive values are not as frequent as in the original", where=on)
     if rows is None:
+        lost = _unexplained(after.with_columns(tables.records["group"]), held, before.with_columns(values).unique())
+        if lost:
+            what = "no assignment of original records explains the groups: values were exchanged between them"
+            yield Fault(what, where=on, got=f"at least {lost:,} records that stand for nobody")
         return
     if len(rows) != frame.height or rows.n_unique() != raw.height:
         yield Fault("the original records of the published ones are not known", got=f"{len(rows)} of {frame.height}")
@@ -210,3 +215,16 @@ def _against(
     true = theirs.agg(pl.len().cast(pl.Int64).alias("records")).select(keys).sort(keys)
     if not kept or not true.equals(held.select(keys).sort(keys)):
         yield Fault("groups do not hold what their records hold")
+
+
+def _unexplained(records: pl.DataFrame, held: pl.DataFrame, original: pl.DataFrame) -> int:
+    """Return how many records cannot have a value of their group that the original has beside what they show, at best.
+
+    A necessary condition, group by group: how often the original has both is not looked at.
+    """
+    keys = [name for name in records.columns if name != "group"]
+    mine = records.group_by(["group", *keys]).agg(pl.len().alias("wanted")).with_row_index("taker")
+    theirs = held.select("group", "value", "records").with_row_index("giver")
+    pairs = mine.join(theirs, on="group").join(original, on=[*keys, "value"], how="semi", nulls_equal=True)
+    takers, givers = (pairs[name].cast(pl.Int64).to_numpy() for name in ("taker", "giver"))
+    return lacking(takers, givers, *(one.cast(pl.Int64).to_numpy() for one in (mine["wanted"], theirs["records"])))
