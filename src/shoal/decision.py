@@ -151,12 +151,18 @@ def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Deci
     except Infeasible:
         if encoded.starred:  # what breaks a model as a class of stars may comply where it is left out
             return _settle_levels(replace(encoded, starred=False), policy, progress)
-        if not encoded.barred or not problem.attainable:
+        if not _may_star(encoded, policy) or not problem.attainable:
             raise
         found = _complying(_as_stars(problem, [column.max_level for column in encoded.columns]), encoded, policy)
         if found is None:
             raise
         return found
+
+
+def _may_star(encoded: Encoded, policy: Policy) -> bool:
+    """Whether there are suppressed records to hide among, and what is published may follow from the data."""
+    fixed = policy.algorithm.data_independent or any(model.draws for model in policy.models)
+    return bool(encoded.barred) and policy.suppressed == "star" and not fixed
 
 
 def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
@@ -172,7 +178,8 @@ def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
 
 def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Decision]:
     """Yield what can be published after a search found nothing: some records given up, the others searched again."""
-    stars = [[_as_stars(problem, [column.levels.height for column in encoded.columns])]] if encoded.barred else []
+    tops = [column.levels.height for column in encoded.columns]
+    stars = [[_as_stars(problem, tops)]] if _may_star(encoded, policy) else []
     for recodings in chain(stars, (_recodings(remainder, policy) for remainder in coarsest(problem))):
         complying = (_complying(recoding, encoded, policy) for recoding in recodings)
         found = next((decision for decision in complying if decision is not None), None)

@@ -305,3 +305,18 @@ class TestFixedLevels:
         given = policy(models=[{"name": "k-anonymity", "k": 50}], max_suppressed=0.0, seed=0)
         with pytest.raises(Infeasible, match="at these levels 2066 records are in classes that break a model, 0 may"):
             shoal.anonymize(adult, given.replace(algorithm={"name": "fixed-levels"}))
+
+
+def test_levels_that_keep_nobody_are_not_left_for_stars() -> None:
+    """What is published must not follow from the data: where no class complies at the fixed levels, nothing is."""
+    table = pl.DataFrame({"age": [20 + i % 40 for i in range(60)], "sex": ["f", "m"] * 30})
+    asked = shoal.Policy(
+        quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [10, 20]}, "sex": "suppress"},
+        suppressed="drop",
+        max_suppressed=1,
+        models=[{"name": "differential-privacy", "epsilon": 1, "delta": 0.01}],
+        algorithm={"name": "fixed-levels", "levels": {"age": 1, "sex": 1}},
+        seed=27150823132766633665406768432628902,
+    )
+    with pytest.raises(shoal.Infeasible):
+        shoal.anonymize(table, asked)
