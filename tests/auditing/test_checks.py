@@ -156,3 +156,18 @@ def test_what_could_not_be_checked_says_why() -> None:
     }
     both = {check.name: check.not_run for check in shoal.audit(blurred(ORIGINAL), POLICY, original=ORIGINAL).checks}
     assert {name for name, why in both.items() if why} == {"bytes"}
+
+
+def test_another_level_than_the_fixed_one_is_found() -> None:
+    table = pl.DataFrame({"age": [20 + i % 40 for i in range(60)], "sex": ["f", "m"] * 30})
+    policy = shoal.Policy(
+        quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [10, 20]}, "sex": "suppress"},
+        models=[{"name": "k-anonymity", "k": 5}],
+        algorithm={"name": "fixed-levels", "levels": {"age": 1, "sex": 1}},
+        max_suppressed=1,
+    )
+    made = shoal.anonymize(table, policy).table
+    assert outcome(shoal.audit(made, policy, original=table), "levels") == "passed"
+    coarser = made.with_columns(age=pl.when(pl.col("age") < "[40").then(pl.lit("[20, 40)")).otherwise("age"))
+    checked = shoal.audit(coarser, policy, original=table)
+    assert [fault.what for fault in checked.failures()] == ["published at another level than the policy fixes"]

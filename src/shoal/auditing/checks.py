@@ -12,6 +12,7 @@ import polars as pl
 from shoal.auditing.assignment import assign
 from shoal.auditing.census import Counted, Often
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults
+from shoal.auditing.levels import has_fixed_levels, level_faults
 from shoal.auditing.order import order_faults
 from shoal.auditing.reading import Reader
 from shoal.auditing.supply import supply_faults
@@ -63,6 +64,7 @@ _ASKS = {
     "order": "Do the records stand in another order than in the original, or in one that everyone can see?",
     "values": "Is no value of a column that is published as it is there more often than in the original?",
     "labels": "Is no label published more often than the original has records under it?",
+    "levels": "Does every column show labels of the level that was fixed before?",
     "truth": "Does each published record show what an original record holds, each a different one?",
     "bytes": "Does the file hold no original value that the table does not show?",
 }
@@ -101,7 +103,8 @@ def later_checks(
     ``whole`` is the table with the columns that its output form adds; ``rows`` the original record of each published
     one, where that is known.
     """
-    names = ("records", "order", "values", "labels", "truth", "bytes")
+    fixed = ("levels",) if has_fixed_levels(policy) else ()
+    names = ("records", "order", "values", "labels", *fixed, "truth", "bytes")
     if original is None:
         return [Check(name, _ASKS[name], not_run=_NO_ORIGINAL) for name in names]
     raw, readers = original.frame, original.readers
@@ -111,6 +114,8 @@ def later_checks(
         "values": lambda: invented_faults(frame, raw, policy, often.published, often.original),
         "labels": lambda: supply_faults(counted.classes, readers),
     }
+    if fixed:
+        made["levels"] = lambda: level_faults(counted.classes, policy, readers)
     checks = [
         Check(name, _ASKS[name], not_run=_TALLIED) if name == "order" and often.is_tallied else _check(name, question())
         for name, question in made.items()

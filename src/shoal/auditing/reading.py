@@ -184,6 +184,13 @@ class Reader:
         values, missing = self.values_of(text)
         return missing if value is None else self.place.get(value, -1) in values
 
+    def shown_at(self, level: int) -> set[str]:
+        """Return the texts that values show at a level of the hierarchy."""
+        wild = {STAR} if self.wild and self.blank else set()
+        if level == 0:
+            return {*self.place, *wild}
+        return {*(self.steps[level - 1].names if level <= len(self.steps) else (STAR,)), *wild}
+
     def allows(self, text: str | None, value: str | None) -> bool:
         """Whether a record with a value may show a text: it covers the value, and is not above its boundary."""
         bound = None if value is None else self.bounds.get(self.place.get(value, -1))

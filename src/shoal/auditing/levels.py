@@ -1,0 +1,36 @@
+"""level_faults(): where levels were fixed before anybody saw the data, no column shows labels of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from shoal.auditing.reading import Reader
+from shoal.domains import STAR
+from shoal.errors import Fault, examples
+from shoal.policy import Policy
+
+
+def has_fixed_levels(policy: Policy) -> bool:
+    """Whether the policy itself says at which level each column is published."""
+    return policy.algorithm.data_independent
+
+
+def level_faults(classes: pl.DataFrame, policy: Policy, readers: Mapping[str, Reader]) -> list[Fault]:
+    """Return a fault for each column with texts of other levels than the policy fixes.
+
+    A level that follows the data would tell of them: differential privacy rests on levels that do not. Suppressed
+    records show ``*`` everywhere, but where a sample is drawn they are left out.
+    """
+    levels: Mapping[str, int] = getattr(policy.algorithm, "levels", {})
+    keys = [f"q{place}" for place in range(len(readers))]
+    if not any(model.draws for model in policy.models):
+        classes = classes.filter(~pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys))
+    faults = []
+    for key, (name, reader) in zip(keys, readers.items(), strict=True):
+        shown = reader.shown_at(levels.get(name, 0))
+        others = sorted({text for text in classes[key].to_list() if text is not None and text not in shown})
+        if others:
+            faults.append(Fault("published at another level than the policy fixes", name, examples(others)))
+    return faults
