@@ -267,8 +267,10 @@ def allowed_originals(setting: Setting, row: Row, *, alone: bool) -> list[int]:
             for name in record
         ):
             continue
-        if starred and not alone:
-            found.append(place)
+        if starred:  # where all records show *, boundaries hold for them; beside others they are suppressed
+            above = any(setting.ceiling(reader).get(record[reader.name]) is not None for reader in setting.readers)
+            if not (alone and above) or place in setting.forced:
+                found.append(place)
             continue
         for reader, text in zip(setting.readers, row.shows, strict=True):
             cover, value = reader.cover(text), record[reader.name]
@@ -399,7 +401,8 @@ def check_damage(
     result: Result, setting: Setting, policy: Mapping[str, Any], release: Any, rows: list[dict[str, Any]]
 ) -> None:
     """A damaged release must not pass, unless it happens to be another true and compliant one."""
-    if not rows or setting.policy.get("subject") or release.asks is not None or release.weights is not None:
+    asked = any(model.get("name") == "personal-k" for model in setting.models)
+    if not rows or setting.policy.get("subject") or asked or release.weights is not None:
         return  # whose record a damaged one is, nobody can say
     draw = Random(f"damage {setting.case.get('seed')}")
     kind = take_back(release.table)

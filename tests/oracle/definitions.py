@@ -50,6 +50,8 @@ class Counting:
     persons: Callable[[Texts], int] | None = None
     """How many of the population a class could be."""
     population: int = 0
+    strict: bool = False
+    """Whether a missing value that suppresses its record says nothing among starred ones: for claims that others err."""
 
     @cached_property
     def classes(self) -> list[list[Row]]:
@@ -79,7 +81,7 @@ class Counting:
         else:
             values, people = Counter(self.value(on, one) for one in cells), len(cells)
         blank = 0
-        if self.mode(on) == "wildcard":
+        if self.mode(on) == "wildcard" or (self.strict and self.mode(on) == "suppress"):
             blank = values.pop(None, 0)
         return values, blank, people
 
@@ -225,7 +227,7 @@ def _fill(table: Counting, on: Any, rows: Sequence[Row]) -> Iterator[tuple[Count
     inside, whole = _cells(rows), table.whole
     class_values, class_blank, class_people = table.tally(on, inside)
     all_values, all_blank, all_people = table.tally(on, whole)
-    if mode == "suppress":
+    if mode == "suppress" and not table.strict:
         class_blank, all_blank = class_values.pop(None, 0), all_values.pop(None, 0)
     rest_blank = all_blank - class_blank
     if not class_blank and not rest_blank:

@@ -13,6 +13,9 @@ from .meaning import Reader
 from .setting import Setting
 
 
+WITH_K = {"k-anonymity", "p-sensitive", "alpha-k-anonymity"}
+
+
 def measure_losses(setting: Setting, shows: Sequence[Texts], suppressed: int) -> dict[str, float]:
     """Return the losses that the texts of the kept records and the number of suppressed ones tell."""
     count = len(setting.records)
@@ -22,14 +25,15 @@ def measure_losses(setting: Setting, shows: Sequence[Texts], suppressed: int) ->
         "discernibility": float(sum(size * size for size in sizes.values()) + suppressed * count),
         "average-class-size": count / classes,
     }
-    if setting.k >= 2 and any("k" in model for model in setting.models):
-        least = [model["k"] for model in setting.models if model.get("name") == "k-anonymity"]
-        if least:
-            found["class-size"] = count / (classes * max(least))
+    least = [model["k"] for model in setting.models if model.get("name") in WITH_K]
+    if least and not any(model.get("name") in ("k-map", "scenarios", "personal-k") for model in setting.models):
+        found["class-size"] = count / (classes * max(least))
     columns: dict[str, list[Any]] = {}
     for place, reader in enumerate(setting.readers):
         texts = [row[place] for row in shows]
         own = [record[reader.name] for record in setting.records]
+        if any(row[place] in reader.vague for row in shows):
+            continue
         columns.setdefault("certainty-penalty", []).append(_penalty(reader, texts, suppressed, count))
         columns.setdefault("minimal-distortion", []).append(_distortion(reader, texts) + suppressed)
         columns.setdefault("i-loss", []).append(_i_loss(reader, texts, suppressed, count))
@@ -40,6 +44,8 @@ def measure_losses(setting: Setting, shows: Sequence[Texts], suppressed: int) ->
             continue
         columns.setdefault("non-uniform-entropy", []).append(_bits(reader, texts, own, suppressed))
         columns.setdefault("kl-divergence", []).append(_divergence(reader, texts, own, suppressed))
+    if any(row[place] in reader.vague for place, reader in enumerate(setting.readers) for row in shows):
+        return found
     weights = [Fraction(str(reader.role.get("weight", 1))) for reader in setting.readers]
     for name, values in columns.items():
         if any(value is None for value in values):

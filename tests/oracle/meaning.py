@@ -189,11 +189,13 @@ class Reader:
     levels: list[dict[Value, Cover]] | None = field(init=False)
     """For each level what a value is shown as, where the hierarchy is one of those given by hand."""
     labels: dict[str, set[Value]] = field(init=False)
+    vague: dict[str, set[Value]] = field(init=False)
+    """Labels of which only the most that they may stand for is known: no loss follows from them."""
     _covers: dict[str | None, Cover] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.domain = frozenset(self.values)
-        self.labels = {}
+        self.labels, self.vague = {}, {}
         self.levels = self._build()
 
     @property
@@ -224,7 +226,7 @@ class Reader:
             return frozenset([None])
         if text == "*":
             return self.domain
-        found = set(self.labels.get(text, ()))
+        found = set(self.labels.get(text, ())) | set(self.vague.get(text, ()))
         found |= {value for value in self.known if self._shows(text, value)}
         span = self.span(text)
         if span is not None:
@@ -276,6 +278,8 @@ class Reader:
             return None
         levels: list[dict[Value, Cover]] = [{value: frozenset([value]) for value in self.domain}]
         for group in groups:
+            if group and set(group.values()) == {"*"}:
+                continue  # * is the top, whichever level calls it so
             members: dict[Any, set[Value]] = {}
             for value in known:
                 members.setdefault(group[value], set()).add(value)
@@ -331,7 +335,8 @@ class Reader:
                 self._label(label, value)
             # aligned at the root: a value on a short branch stays as it is for longer
             chosen[value] = [("value", value)] * (height - len(path)) + [("label", label) for label in reversed(path)]
-        return [{value: chosen[value][level] for value in self.known} for level in range(height)]
+        steps = [{value: chosen[value][level] for value in self.known} for level in range(height)]
+        return [step for step in steps if set(step.values()) != {("label", "*")}]
 
     def _ordering(self) -> list[dict[Value, Any]]:
         order = self.role.get("order")
@@ -341,9 +346,9 @@ class Reader:
             if any(self.text_of(value) not in numbers for value in self.known):
                 return []
             placed = {value: numbers[self.text_of(value)] for value in self.known}
-        return [
-            {value: place // size for value, place in placed.items()} for size in self.role.get("sizes", (2, 4, 8))
-        ]
+        sizes = self.role.get("sizes", (2, 4, 8))
+        steps: list[dict[Value, Any]] = [{value: place // size for value, place in placed.items()} for size in sizes]
+        return [dict.fromkeys(step, "*") if len(set(step.values())) == 1 else step for step in steps]
 
     def _dates(self) -> list[dict[Value, Any]]:
         names = self.role.get("levels", ("day", "week", "month", "quarter", "year", "5-years", "decade"))
@@ -354,19 +359,15 @@ class Reader:
         return steps
 
     def _rare(self) -> None:
+        """Which values ``(other)`` stands for; of values that are as rare as each other any may be among them."""
         counts = Counter(value for value in self.values if value is not None)
         label = self.role.get("label", "(other)")
         for level, least in enumerate(self.role.get("records") or (self.least, 10 * self.least)):
-            rare = sorted(self.known, key=lambda value: counts[value])
-            taken: list[Value] = []
-            for value in rare:  # all with too few, then the rarest of the rest until they are enough together
-                if counts[value] < least or (taken and sum(counts[one] for one in taken) < least):
-                    taken.append(value)
-            for name in {label if level == 0 else f"{label[:-1]} {level + 1})", label}:
-                self.labels.setdefault(name, set()).update(taken)
-            # ties among the rarest may go either way
-            edge = max((counts[value] for value in taken), default=0)
-            self.labels[label].update(value for value in rare if counts[value] <= edge)
+            rare = {value for value in self.known if counts[value] < least}
+            for often in sorted({counts[value] for value in self.known}):
+                if rare and sum(counts[value] for value in rare) < least:
+                    rare |= {value for value in self.known if counts[value] <= often}
+            self.vague.setdefault(label if level == 0 else f"{label[:-1]} {level + 1})", set()).update(rare)
 
     # ---- what it costs
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .definitions import Row
 from .meaning import ORDERED, Cover, Reader, to_number
-from .setting import ACROSS, Setting
+from .setting import ACROSS, Setting, cover_of
 
 MOST_LOCAL = 6
 """Records beyond which partitions are too many."""
@@ -38,8 +38,8 @@ def _row(setting: Setting, place: int, shows: tuple[Any, ...]) -> Row:
     return Row(shows, setting.records[place])
 
 
-def _stars(setting: Setting) -> tuple[Cover, ...]:
-    return tuple(reader.domain for reader in setting.readers)
+def _stars(setting: Setting) -> tuple[str, ...]:
+    return ("*",) * len(setting.readers)
 
 
 def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequence[int]) -> bool:
@@ -47,11 +47,11 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
     if not shown:
         return False
     kept = [_row(setting, place, shows) for place, shows in shown.items()]
-    choices = [[]]
+    choices: list[list[Row]] = [[]]
     if out and setting.policy.get("suppressed", "star") == "star":
         choices.append([_row(setting, place, _stars(setting)) for place in out])
     for starred in choices:
-        verdicts = setting.judge_all([*kept, *starred])
+        verdicts = setting.judge_all([*kept, *starred], strict=True)
         if all(one.holds is True for one in verdicts):
             return True
     return False
@@ -75,10 +75,10 @@ def search_nodes(setting: Setting) -> Iterator[Found]:
             yield found
 
 
-def _shown_at(reader: Reader, level: int, value: Any) -> Cover:
+def _shown_at(reader: Reader, level: int, value: Any) -> Any:
     assert reader.levels is not None
-    if value is None and reader.missing == "wildcard":
-        return reader.domain
+    if level == len(reader.levels) - 1 or (value is None and reader.missing == "wildcard"):
+        return "*"
     return reader.levels[level][value]
 
 
@@ -92,7 +92,7 @@ def _node(setting: Setting, node: tuple[int, ...], ceilings: Sequence[Mapping[An
         for reader, level, held in zip(setting.readers, node, ceilings, strict=True):
             value = record[reader.name]
             cover = _shown_at(reader, level, value)
-            if value in held and not cover <= held[value]:
+            if value in held and not cover_of(reader, cover) <= held[value]:
                 out.add(place)
             shows.append(cover)
         if place not in out:
@@ -138,12 +138,10 @@ def _found(setting: Setting, node: tuple[int, ...], shown: Mapping[int, tuple[An
 def cost_at(reader: Reader, level: int, value: Any) -> Fraction | None:
     """Return the certainty penalty of a value's label at a level."""
     assert reader.levels is not None
-    if level == 0 and not (value is None and reader.missing == "wildcard"):
-        return Fraction(0)
     cover = _shown_at(reader, level, value)
-    if level == len(reader.levels) - 1 or (value is None and reader.missing == "wildcard"):
-        return Fraction(1) if len(reader.domain) > 1 or value is None else Fraction(1)
-    if value is None:
+    if cover == "*":
+        return Fraction(1)
+    if level == 0 or value is None:
         return Fraction(0)
     if reader.role.get("hierarchy") in ("intervals", "dates"):
         return None  # the width of the label, which the level map does not hold
@@ -175,11 +173,11 @@ def show_part(setting: Setting, part: Sequence[int]) -> tuple[tuple[Any, ...], l
         values = {setting.records[place][reader.name] for place in part}
         held = setting.ceiling(reader)
         cover, cost = _show_values(reader, values, setting.policy.get("publish", "labels"))
-        if any(value in held and not cover <= held[value] for value in values):
+        if any(value in held and not cover_of(reader, cover) <= held[value] for value in values):
             return None
         shows.append(cover)
         costs.append(cost)
-    if all(cover == reader.domain for cover, reader in zip(shows, setting.readers, strict=True)):
+    if all(cover == "*" for cover in shows):
         # such a class shows its values in one column, unless a missing one that may be any is there
         open_columns = [
             place
@@ -203,7 +201,7 @@ def _values(setting: Setting, reader: Reader, part: Sequence[int]) -> set[Any]:
 
 def _show_values(reader: Reader, values: set[Any], publish: str) -> tuple[Any, Fraction | None]:
     if None in values and reader.missing == "wildcard":
-        return reader.domain, Fraction(1)
+        return "*", Fraction(1)
     if len(values) == 1:
         return frozenset(values), Fraction(0)
     form = reader.role.get("publish") or publish
@@ -211,14 +209,14 @@ def _show_values(reader: Reader, values: set[Any], publish: str) -> tuple[Any, F
     plain = reader.role.get("domain", "observed") == "observed"
     if form == "labels" and hierarchy is not None:
         if reader.levels is None:
-            return reader.domain, None
+            return "*", None
         for level in range(len(reader.levels)):
-            covers = {reader.levels[level][value] for value in values}
+            covers = {_shown_at(reader, level, value) for value in values}
             if len(covers) == 1:
                 return covers.pop(), cost_at(reader, level, next(iter(values - {None}), None))
     if reader.kind in ORDERED and hierarchy != "tree":
         if None in values:
-            return reader.domain, Fraction(1)
+            return "*", Fraction(1)
         return ("range", min(values), max(values)), _dearest(reader, frozenset(values))
     return frozenset(values), reader.share(frozenset(values)) if plain else None
 
@@ -254,7 +252,7 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
             shown = show_part(setting, part)
             if shown is not None:
                 rows = [_row(setting, place, shown[0]) for place in part]
-                verdicts = setting.judge_all(rows, classwise)
+                verdicts = setting.judge_all(rows, classwise, strict=True)
                 # a class that breaks a model by itself may still look like another: left out here, which is safe
                 shown = shown if all(one.holds is True for one in verdicts) else None
             seen[part] = shown
@@ -307,7 +305,7 @@ def _simple(setting: Setting) -> Iterator[bool]:
     raw: dict[tuple[Any, ...], list[int]] = {}
     for place in free:
         shows = tuple(
-            reader.domain
+            "*"
             if setting.records[place][reader.name] is None and reader.missing == "wildcard"
             else frozenset([setting.records[place][reader.name]])
             for reader in setting.readers
@@ -316,7 +314,7 @@ def _simple(setting: Setting) -> Iterator[bool]:
     classwise = [model for model in setting.models if model and model["name"] not in ACROSS]
     good = {}
     for key, part in raw.items():
-        verdicts = setting.judge_all([_row(setting, place, key) for place in part], classwise)
+        verdicts = setting.judge_all([_row(setting, place, key) for place in part], classwise, strict=True)
         if all(one.holds is True for one in verdicts) and key != stars:
             good.update(dict.fromkeys(part, key))
     out = [place for place in range(len(setting.records)) if place not in good]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -154,14 +153,15 @@ class Setting:
 
     def persons(self, shows: Texts) -> int:
         """Count the population that a class could be."""
-        covers = [_cover(reader, shown) for reader, shown in zip(self.readers, shows, strict=True)]
+        covers = [cover_of(reader, shown) for reader, shown in zip(self.readers, shows, strict=True)]
         return sum(
             all(person[reader.name] in cover for reader, cover in zip(self.readers, covers, strict=True))
             for person in self.people
         )
 
-    def count(self, rows: list[Row]) -> Counting:
-        """Put published records beside what definitions need of the original."""
+    @cached_property
+    def _orders(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The order and the paths of sensitive values, where they have some."""
         ranks, paths = {}, {}
         for name, role in self.sensitive.items():
             reader = Reader(name, self.kinds[name], [record[name] for record in self.records], role)
@@ -169,10 +169,13 @@ class Setting:
             if ranked is not None:
                 ranks[name] = ranked
             if reader.levels is not None and role.get("hierarchy") == "tree":
-                paths[name] = {
-                    value: tuple(level[value] for level in reader.levels[:-1]) for value in reader.domain
-                }
-                paths[name] = _trim(paths[name], reader)
+                told = {value: tuple(level[value] for level in reader.levels[:-1]) for value in reader.domain}
+                paths[name] = _trim(told)
+        return ranks, paths
+
+    def count(self, rows: list[Row], *, strict: bool = False) -> Counting:
+        """Put published records beside what definitions need of the original."""
+        ranks, paths = self._orders
         return Counting(
             columns=self.columns,
             rows=rows,
@@ -184,15 +187,18 @@ class Setting:
             paths=paths,
             persons=self.persons if self.people else None,
             population=len(self.people),
+            strict=strict,
         )
 
-    def judge_all(self, rows: list[Row], models: Sequence[Mapping[str, Any]] | None = None) -> list[Judged]:
+    def judge_all(
+        self, rows: list[Row], models: Sequence[Mapping[str, Any]] | None = None, *, strict: bool = False
+    ) -> list[Judged]:
         """Judge every model of the policy over published records."""
-        counting = self.count(rows)
+        counting = self.count(rows, strict=strict)
         return [judge(model, counting) for model in (self.models if models is None else models) if model]
 
 
-def _cover(reader: Reader, shown: Any) -> Cover:
+def cover_of(reader: Reader, shown: Any) -> Cover:
     """Return what a text covers, or what brute force shows in its place."""
     if isinstance(shown, frozenset):
         return shown
@@ -203,7 +209,7 @@ def _cover(reader: Reader, shown: Any) -> Cover:
     return reader.cover(shown)
 
 
-def _trim(paths: dict[Any, tuple[Any, ...]], reader: Reader) -> dict[Any, tuple[Any, ...]]:
+def _trim(paths: dict[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
     """Leave the levels out that say nothing more: the height of a tree ends below where all share a label."""
     height = next((n for n, _ in enumerate(next(iter(paths.values()), ())) if _all_same(paths, n)), None)
     return paths if height is None else {value: path[:height] for value, path in paths.items()}
@@ -244,7 +250,3 @@ PRESETS: dict[str, Mapping[str, Any] | None] = {
     "hipaa-safe-harbor": None,
 }
 """What published rules ask for, by docs/weights.md."""
-
-
-def is_date(value: Any) -> bool:
-    return isinstance(value, dt.date)
