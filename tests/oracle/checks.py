@@ -165,7 +165,7 @@ def check_release(result: Result, setting: Setting, policy: Mapping[str, Any], r
         result.find("audit-error", f"{type(again).__name__}: {_short(again)}")
     elif not again.holds:
         faults = [str(fault) for fault in again.faults if fault.kind == "fault"]
-        failed = [model.name for model in again.models if not model.holds]
+        failed = [str(model) for model in again.models if not model.holds]
         result.find("true-release-refused", f"the audit of a good release does not hold: {faults or failed}")
     else:
         result.checks["audited"] += 1
@@ -440,7 +440,9 @@ def judge_damage(
     ]
     wrong = what_is_wrong(setting, rows)
     if audit.holds and wrong:
-        result.find(f"damage missed: {wrong[0].split(':')[0]}", f"after {name} the audit holds; {wrong}", damaged=damaged)
+        result.find(
+            f"damage missed: {wrong[0].split(':')[0]}", f"after {name} the audit holds; {wrong}", damaged=damaged
+        )
     else:
         result.checks["damage"] += 1
 
@@ -575,9 +577,7 @@ def _told(setting: Setting, shows: Iterable[tuple[int, Any]]) -> dict[int, Any]:
     return told
 
 
-def check_relaxations(
-    result: Result, setting: Setting, policy: Mapping[str, Any], error: shoal.Infeasible
-) -> None:
+def check_relaxations(result: Result, setting: Setting, policy: Mapping[str, Any], error: shoal.Infeasible) -> None:
     """Each change that is offered works, and publishes nothing that the policy did not."""
     draw = Random(f"relaxed {setting.case.get('seed')}")
     offered = list(error.relaxations)
@@ -605,9 +605,7 @@ THRESHOLDS = {
 }
 
 
-def check_attainable(
-    result: Result, setting: Setting, policy: Mapping[str, Any], error: shoal.Infeasible
-) -> None:
+def check_attainable(result: Result, setting: Setting, policy: Mapping[str, Any], error: shoal.Infeasible) -> None:
     """What is told to be attainable of a model can be attained where nothing else is asked."""
     for title, value in error.attainable.items():
         models = [model for model in setting.models if model and title.startswith(model["name"])]

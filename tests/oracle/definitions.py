@@ -218,7 +218,9 @@ def _recursive(model: Mapping[str, Any], table: Counting) -> Judged:
     return Judged(reached >= asked, reached if reached >= 2 else None)
 
 
-def _fill(table: Counting, on: Any, rows: Sequence[Row]) -> Iterator[tuple[Counter[Any], int, Counter[Any], int]] | None:
+def _fill(
+    table: Counting, on: Any, rows: Sequence[Row]
+) -> Iterator[tuple[Counter[Any], int, Counter[Any], int]] | None:
     """Yield counts of the class and of the whole table for every way to fill in values that may be any.
 
     ``suppress`` counts like ``wildcard`` here: a record without a value may have any of them.

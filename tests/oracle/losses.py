@@ -69,13 +69,13 @@ def _i_loss(reader: Reader, texts: Sequence[Any], suppressed: int, count: int) -
     if reader.role.get("domain", "observed") != "observed":
         return None
     size = len(reader.domain)
-    lost = sum(max(0, len(reader.cover(text)) - 1) for text in texts) + suppressed * (size - 1)
+    lost = sum(max(0, len(reader.reading(text)) - 1) for text in texts) + suppressed * (size - 1)
     return Fraction(lost, size * count)
 
 
 def _bits(reader: Reader, texts: Sequence[Any], own: Sequence[Any], suppressed: int) -> float:
     often = Counter(own)
-    shown = sum(math.log2(sum(often[value] for value in reader.cover(text))) for text in texts)
+    shown = sum(math.log2(sum(often[value] for value in reader.reading(text))) for text in texts)
     return shown + suppressed * math.log2(len(own)) - sum(math.log2(often[value]) for value in own)
 
 
@@ -85,7 +85,7 @@ def _divergence(reader: Reader, texts: Sequence[Any], own: Sequence[Any], suppre
     often: Mapping[Any, int] = Counter(own)
     spread: dict[Any, Fraction] = dict.fromkeys(often, Fraction(0))
     for text, number in Counter(texts).items():
-        cover = reader.cover(text)
+        cover = reader.reading(text)
         for value in cover & spread.keys():
             spread[value] += Fraction(number, len(cover))
     for value in spread:

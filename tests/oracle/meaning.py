@@ -236,6 +236,13 @@ class Reader:
             found |= set(self.labels.get(member, ())) if member is not None else set()
         return frozenset(found) & self.domain
 
+    def reading(self, text: str | None) -> Cover:
+        """Return what a text stands for as the documentation reads it: a value, else a label, else notation."""
+        if text is None or text in ("", "*"):
+            return self.cover(text)
+        exact = frozenset(value for value in self.known if self._shows(text, value))
+        return exact or frozenset(self.labels.get(text, ())) or self.cover(text)
+
     def _shows(self, text: str, value: Value) -> bool:
         return bool(parse_value(self.kind, text) == value) and (self.kind != "boolean" or text in ("true", "false"))
 
@@ -391,10 +398,12 @@ class Reader:
             return Fraction(1)
         if text is None or text == "":
             return Fraction(0)
+        if any(self._shows(text, value) for value in self.known):
+            return Fraction(0)
         span = self.span(text)
         if span is not None and text not in self.labels:
             return self._width(span)
-        return self.share(self.cover(text))
+        return self.share(self.reading(text))
 
     def share(self, cover: Cover) -> Fraction:
         """Return the penalty of a label or a set by the values it covers."""
