@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .cases import draw_case
 from .checks import Case, Result, run_case
 from .files import draw_file, run_file
+from .forms import draw_form, run_form
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ FAMILIES: dict[str, Family] = {
     "tiny": Family(lambda seed: draw_case(seed, "tiny"), run_case, 70),
     "medium": Family(lambda seed: draw_case(seed, "medium"), run_case, 10),
     "files": Family(draw_file, run_file, 10),
+    "forms": Family(draw_form, run_form, 6),
 }
 
 
