@@ -213,8 +213,10 @@ def _plain(setting: Setting, name: str, cell: Any) -> Any:
 def count_suppressed(setting: Setting, rows: Sequence[Row]) -> tuple[int, int]:
     """Return how many records are starred, and how many left out."""
     stars = sum(set(row.shows) == {"*"} for row in rows)
-    starred = 0 if stars == len(rows) else stars
-    return starred, len(setting.records) - len(rows)
+    left_out = len(setting.records) - len(rows)
+    if stars == len(rows):  # nobody was singled out, but for those who had to be suppressed
+        return max(0, len(setting.forced) - left_out), left_out
+    return stars, left_out
 
 
 def check_safe(result: Result, setting: Setting, rows: list[Row], audit: Any) -> None:
@@ -255,12 +257,12 @@ def _near(ours: Any, theirs: Any) -> bool:
         return str(ours) == str(theirs)
 
 
-def allowed_originals(setting: Setting, row: Row, *, alone: bool) -> list[int]:
-    """Return the original records that a published one is true of."""
+def allowed_originals(setting: Setting, row: Row, *, alone: bool, strict: bool = True) -> list[int]:
+    """Return the original records that a published one is true of; those that must be suppressed only if it is strict."""
     starred = set(row.shows) == {"*"}
     found = []
     for place, record in enumerate(setting.records):
-        if place in setting.forced and not starred:
+        if strict and place in setting.forced and not starred:
             continue
         if any(
             name in row.cells and not same_value(setting.kinds.get(name, "text"), record[name], row.cells[name])
@@ -274,6 +276,8 @@ def allowed_originals(setting: Setting, row: Row, *, alone: bool) -> list[int]:
             continue
         for reader, text in zip(setting.readers, row.shows, strict=True):
             cover, value = reader.cover(text), record[reader.name]
+            if value is None and text == "*" and not strict:
+                continue
             if value not in cover or (value is None and reader.missing == "wildcard" and text != "*"):
                 break
             held = setting.ceiling(reader).get(value)
@@ -284,14 +288,14 @@ def allowed_originals(setting: Setting, row: Row, *, alone: bool) -> list[int]:
     return found
 
 
-def is_true(setting: Setting, rows: Sequence[Row]) -> bool | None:
+def is_true(setting: Setting, rows: Sequence[Row], *, strict: bool = True) -> bool | None:
     """Whether every published record can be given an original one of its own; ``None`` where texts cannot be read."""
     if len(rows) > MOST_MATCHED:
         return None
     alone = all(set(row.shows) == {"*"} for row in rows)
     if any(reader.role.get("treatment") for reader in setting.readers):
         return None
-    return assign([allowed_originals(setting, row, alone=alone) for row in rows]) is not None
+    return assign([allowed_originals(setting, row, alone=alone, strict=strict) for row in rows]) is not None
 
 
 def unreadable(setting: Setting, rows: Sequence[Row]) -> bool:
@@ -336,6 +340,8 @@ def check_figures(result: Result, setting: Setting, rows: list[Row], release: An
     if unreadable(setting, rows) or any(reader.role.get("treatment") for reader in setting.readers):
         return
     kept = [row.shows for row in rows if starred == 0 or set(row.shows) != {"*"}]
+    if not kept:  # all show *: those who were not to be suppressed are a class of their own
+        kept = [row.shows for row in rows][starred:]
     for name, ours_loss in measure_losses(setting, kept, starred + left_out).items():
         told = audit.utility.get(name)
         if told is None:
@@ -458,7 +464,7 @@ def what_is_wrong(setting: Setting, rows: list[Row]) -> list[str]:
     for model, judged in zip([one for one in setting.models if one], setting.judge_all(rows), strict=False):
         if judged.holds is False:
             wrong.append(f"model {model['name']}: {judged.attained}")
-    if not unreadable(setting, rows) and is_true(setting, rows) is False:
+    if not unreadable(setting, rows) and is_true(setting, rows, strict=False) is False:
         wrong.append("truth: no assignment of original records")
     return wrong
 
@@ -547,7 +553,7 @@ def check_refusal(
         simple = found and find_simple(setting) and setting.algorithm != "fixed-levels"
         if found and claims:
             result.find("false refusal", f"{_short(error, 160)}; yet: {found}")
-        elif simple:
+        elif simple and "stopped after" not in str(error):  # a limit that the policy sets is no giving up
             result.find("gave up", f"{_short(error, 160)}; yet a simple answer complies: {found}")
     if thorough:
         check_relaxations(result, setting, policy, error)

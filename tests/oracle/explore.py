@@ -114,7 +114,10 @@ class Summary:
             known.append(finding)
             if len(known) == 1:
                 write_script(self.folder, finding)
-                print(f"  FINDING seed {told.seed} {finding.signature}\n      {finding.detail[:300]}", flush=True)
+                print(
+                    f"  FINDING {told.family} {told.seed}: {finding.signature}\n      {finding.detail[:300]}",
+                    flush=True,
+                )
 
     def progress(self) -> str:
         """Return one line about how far it is."""

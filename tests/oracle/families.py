@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from .cases import draw_case
 from .checks import Case, Result, run_case
+from .commands import draw_command, run_line
+from .drafts import draw_draft, run_draft
 from .files import draw_file, run_file
 from .forms import draw_form, run_form
+from .gateways import draw_gateway, run_gateway
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,9 @@ FAMILIES: dict[str, Family] = {
     "medium": Family(lambda seed: draw_case(seed, "medium"), run_case, 10),
     "files": Family(draw_file, run_file, 10),
     "forms": Family(draw_form, run_form, 6),
+    "commands": Family(draw_command, run_line, 1),
+    "gateway": Family(draw_gateway, run_gateway, 4),
+    "drafts": Family(draw_draft, run_draft, 2),
 }
 
 
