@@ -25,6 +25,8 @@ POOLS: dict[str, list[list[Any]]] = {
         ["1", "2", "10"],
         ["true", "1.0", "2020-01-01", "null"],
         ["e", "\\", "'", "a\tb"],
+        ["*", "a", "b", "c"],
+        ["", "a", "b"],
     ],
     "boolean": [[True, False]],
     "date": [["1994-12-31", "1995-01-01", "1995-01-31", "2004-02-29"], ["2020-03-02", "2020-03-03", "2020-03-09"]],
@@ -149,6 +151,8 @@ def _draw_tree(draw: Random, pool: list[Any]) -> dict[str, Any]:
     cut = draw.randrange(1, len(leaves))
     left, right = leaves[:cut], leaves[cut:]
     names = draw.sample(["G", "H", "I", "low", "high side", "p,q"], 4)
+    if draw.random() < 0.08:  # a label that is called like a value, or not at all
+        names[0] = draw.choice(["", _text(right[0]), _text(left[0])])
     if len(right) > 1 and draw.random() < 0.4:
         inner = draw.randrange(1, len(right))
         return {root: {names[0]: left, names[1]: {names[2]: right[:inner], names[3]: right[inner:]}}}
@@ -331,8 +335,11 @@ def _draw_persons(draw: Random, names: list[str], count: int, case: Case) -> Non
         policy["models"].append(model)
     if draw.random() < 0.3:
         kind = draw.choice(["text", "integer", "float", "boolean", "date", "datetime", "time"])
-        columns.append({"name": kept, "kind": kind, "values": draw_values(draw, draw.choice(POOLS[kind]), count, 0.1)})
         policy["others"] = draw.choice(["keep", "keep", "drop"])
+        pool = draw.choice(POOLS[kind])
+        if kind == "float" and policy["others"] == "drop":
+            pool = [*pool, "inf"]  # what is not published may be anything
+        columns.append({"name": kept, "kind": kind, "values": draw_values(draw, pool, count, 0.1)})
     draw.shuffle(columns)
 
 

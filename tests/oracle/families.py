@@ -12,6 +12,7 @@ from .drafts import draw_draft, run_draft
 from .files import draw_file, run_file
 from .forms import draw_form, run_form
 from .gateways import draw_gateway, run_gateway
+from .special import draw_special, run_special
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ FAMILIES: dict[str, Family] = {
     "forms": Family(draw_form, run_form, 6),
     "commands": Family(draw_command, run_line, 1),
     "gateway": Family(draw_gateway, run_gateway, 4),
+    "special": Family(draw_special, run_special, 2),
     "drafts": Family(draw_draft, run_draft, 2),
 }
 
