@@ -339,10 +339,10 @@ def check_figures(result: Result, setting: Setting, rows: list[Row], release: An
             result.find("figure", f"{name}: counted {number}, told {getattr(audit, name)}")
     if unreadable(setting, rows) or any(reader.role.get("treatment") for reader in setting.readers):
         return
-    kept = [row.shows for row in rows if starred == 0 or set(row.shows) != {"*"}]
-    if not kept:  # all show *: those who were not to be suppressed are a class of their own
-        kept = [row.shows for row in rows][starred:]
-    for name, ours_loss in measure_losses(setting, kept, starred + left_out).items():
+    # where all show *, they are one class, also those of them who had to be suppressed
+    alone = all(set(row.shows) == {"*"} for row in rows)
+    kept = [row.shows for row in rows if alone or set(row.shows) != {"*"}]
+    for name, ours_loss in measure_losses(setting, kept, left_out if alone else starred + left_out).items():
         told = audit.utility.get(name)
         if told is None:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from .drafts import draw_draft, run_draft
 from .files import draw_file, run_file
 from .forms import draw_form, run_form
 from .gateways import draw_gateway, run_gateway
+from .sparks import draw_spark, run_spark
 from .special import draw_special, run_special
 
 
@@ -35,6 +37,9 @@ FAMILIES: dict[str, Family] = {
     "special": Family(draw_special, run_special, 2),
     "drafts": Family(draw_draft, run_draft, 2),
 }
+
+if os.environ.get("SHOAL_EXPLORE_SPARK"):
+    FAMILIES["spark"] = Family(draw_spark, run_spark, 2)
 
 
 def family_of(seed: int) -> str:
