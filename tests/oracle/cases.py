@@ -251,6 +251,10 @@ def draw_case(seed: int, family: str = "tiny") -> Case:
             boundaries = draw_boundaries(draw, role, pool)
             if boundaries:
                 role["boundaries"] = boundaries
+        if draw.random() < 0.06 and kind in ("integer", "float"):
+            role["domain"] = [min(pool) - 5, max(pool) + 5]
+        if draw.random() < 0.2 and role.get("hierarchy") == "tree":
+            role["domain"] = "hierarchy"
         if draw.random() < 0.1:
             role["publish"] = draw.choice(["labels", "ranges", "sets"])
         roles[name] = role
@@ -341,6 +345,39 @@ def _draw_persons(draw: Random, names: list[str], count: int, case: Case) -> Non
             pool = [*pool, "inf"]  # what is not published may be anything
         columns.append({"name": kept, "kind": kind, "values": draw_values(draw, pool, count, 0.1)})
     draw.shuffle(columns)
+
+
+def rename(case: Case) -> Case:
+    """Return the same case with other names of its columns: nothing but the header of a release may change."""
+    names = {column["name"]: f"{column['name']} again" for column in case["columns"]}
+    policy = dict(case["policy"])
+    for key in ("quasi_identifiers", "sensitive", "identifiers"):
+        said = policy.get(key)
+        if isinstance(said, dict):
+            policy[key] = {names[name]: role for name, role in said.items()}
+        elif said:
+            policy[key] = [names[name] for name in said]
+    for key in ("subject", "survey_weight"):
+        if policy.get(key):
+            policy[key] = names[policy[key]]
+    policy["models"] = [_rename_model(model, names) for model in policy["models"]]
+    if isinstance(policy.get("algorithm"), dict):
+        algorithm = dict(policy["algorithm"])
+        if "levels" in algorithm:
+            algorithm["levels"] = {names[name]: level for name, level in algorithm["levels"].items()}
+        if "class_column" in algorithm:
+            algorithm["class_column"] = names[algorithm["class_column"]]
+        policy["algorithm"] = algorithm
+    columns = [{**column, "name": names[column["name"]]} for column in case["columns"]]
+    population = [{**column, "name": names[column["name"]]} for column in case.get("population") or []]
+    return {**case, "columns": columns, "policy": policy, "population": population}
+
+
+def _rename_model(model: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    renamed = dict(model)
+    if "on" in model:
+        renamed["on"] = names[model["on"]] if isinstance(model["on"], str) else [names[name] for name in model["on"]]
+    return renamed
 
 
 def _draw_population(draw: Random, case: Case) -> None:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,8 +22,9 @@ import polars as pl
 
 import shoal
 
+from .cases import rename
 from .damage import DAMAGES
-from .definitions import Judged, Row
+from .definitions import Row
 from .losses import measure_losses
 from .matching import assign
 from .meaning import same_value
@@ -493,10 +493,24 @@ def check_same_again(
         result.find("order", "another order of the records gives another release", order=order)
     else:
         result.checks["order"] += 1
+    check_renamed(result, setting, table)
     check_doubled(result, setting, policy, release)
 
 
-UNSCALED = {"population-uniqueness", "delta-presence"}
+def check_renamed(result: Result, setting: Setting, table: pl.DataFrame) -> None:
+    """What columns are called changes nothing but the header."""
+    if setting.case.get("seed", 0) % 3:
+        return  # a third of the cases is enough
+    other = rename(setting.case)
+    try:
+        with policy_of(other) as policy:
+            renamed = take_back(shoal.anonymize(build_table(other["columns"]), policy).table)
+    except Exception as error:
+        result.find("renamed", f"{type(error).__name__}: {_short(error)}")
+        return
+    if as_csv(renamed)[1:] != as_csv(table)[1:]:
+        result.find("renamed", "other names of the columns give another release")
+    result.checks["renamed"] += 1
 
 
 def check_doubled(result: Result, setting: Setting, policy: Mapping[str, Any], release: Any) -> None:
@@ -643,10 +657,3 @@ def check_attainable(result: Result, setting: Setting, policy: Mapping[str, Any]
 def _loosened(name: str, value: float) -> float:
     """Told values are rounded to twelve digits: ask for a little less."""
     return max(1.000001, value - 1e-9) if name == "entropy-l-diversity" else min(1.0, value + 1e-9)
-
-
-def exact_share(number: Any) -> Fraction:
-    return Fraction(str(number))
-
-
-__all__ = ["Finding", "Judged", "Result", "check_release", "run_case", "what_is_wrong"]

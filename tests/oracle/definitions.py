@@ -234,8 +234,8 @@ def _fill(
     rest_blank = all_blank - class_blank
     if not class_blank and not rest_blank:
         return iter([(class_values, class_people, all_values, all_people)])
-    if table.subject or not all_values:
-        return None
+    if table.subject or not all_values or rest_blank < 0:
+        return None  # of persons, of nobody, or of a table that is not of this original
     names = sorted(all_values, key=repr)
     if _ways(class_blank, len(names)) * _ways(rest_blank, len(names)) > MOST_ASSIGNMENTS:
         return None

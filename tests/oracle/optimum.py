@@ -48,8 +48,7 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
         return False
     kept = [_row(setting, place, shows) for place, shows in shown.items()]
     choices: list[list[Row]] = [[]]
-    joined = _stars(setting) in shown.values()  # whether starred ones may count with a class of * is for people to say
-    if out and setting.policy.get("suppressed", "star") == "star" and not joined:
+    if out and setting.policy.get("suppressed", "star") == "star":
         choices.append([_row(setting, place, _stars(setting)) for place in out])
     for starred in choices:
         verdicts = setting.judge_all([*kept, *starred], strict=True)
