@@ -220,6 +220,34 @@ def draw_values(draw: Random, pool: list[Any], count: int, missing: float) -> li
     return [None if draw.random() < missing else draw.choice(pool) for _ in range(count)]
 
 
+def _draw_column(
+    draw: Random, name: str, count: int, *, needed: bool, medium: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw a quasi-identifier: its cells and its role."""
+    kind = draw.choice(KINDS)
+    pool = list(draw.choice(POOLS[kind]))
+    if medium and kind == "integer":
+        pool = list(range(draw.choice([10, 40])))
+    with_missing = draw.random() < 0.3
+    column = {"name": name, "kind": kind, "values": draw_values(draw, pool, count, 0.25 if with_missing else 0)}
+    role = draw_hierarchy(draw, kind, pool, needed=needed)
+    if with_missing:
+        modes = ["own-value", "own-value", "wildcard", "wildcard", "suppress", "suppress"]
+        role["missing"] = draw.choice(modes) if draw.random() < 0.95 else "error"
+    if draw.random() < 0.2:
+        role["weight"] = draw.choice([2, 0.5, 2.5])
+    boundaries = draw_boundaries(draw, role, pool) if draw.random() < 0.15 else []
+    if boundaries:
+        role["boundaries"] = boundaries
+    if draw.random() < 0.06 and kind in ("integer", "float"):
+        role["domain"] = [min(pool) - 5, max(pool) + 5]
+    if draw.random() < 0.2 and role.get("hierarchy") == "tree":
+        role["domain"] = "hierarchy"
+    if draw.random() < 0.1:
+        role["publish"] = draw.choice(["labels", "ranges", "sets"])
+    return column, role
+
+
 def draw_case(seed: int, family: str = "tiny") -> Case:
     """Draw the case of a seed."""
     draw = Random(f"{family} {seed}")
@@ -233,31 +261,8 @@ def draw_case(seed: int, family: str = "tiny") -> Case:
     columns: list[dict[str, Any]] = []
     roles: dict[str, Any] = {}
     for name in names[:width]:
-        kind = draw.choice(KINDS)
-        pool = list(draw.choice(POOLS[kind]))
-        if medium and kind == "integer":
-            pool = list(range(draw.choice([10, 40])))
-        with_missing = draw.random() < 0.3
-        columns.append(
-            {"name": name, "kind": kind, "values": draw_values(draw, pool, count, 0.25 if with_missing else 0)}
-        )
-        role = draw_hierarchy(draw, kind, pool, needed=needed)
-        if with_missing:
-            modes = ["own-value", "own-value", "wildcard", "wildcard", "suppress", "suppress"]
-            role["missing"] = draw.choice(modes) if draw.random() < 0.95 else "error"
-        if draw.random() < 0.2:
-            role["weight"] = draw.choice([2, 0.5, 2.5])
-        if draw.random() < 0.15:
-            boundaries = draw_boundaries(draw, role, pool)
-            if boundaries:
-                role["boundaries"] = boundaries
-        if draw.random() < 0.06 and kind in ("integer", "float"):
-            role["domain"] = [min(pool) - 5, max(pool) + 5]
-        if draw.random() < 0.2 and role.get("hierarchy") == "tree":
-            role["domain"] = "hierarchy"
-        if draw.random() < 0.1:
-            role["publish"] = draw.choice(["labels", "ranges", "sets"])
-        roles[name] = role
+        column, roles[name] = _draw_column(draw, name, count, needed=needed, medium=medium)
+        columns.append(column)
     policy: dict[str, Any] = {"quasi_identifiers": roles}
     sensitive, distances = _draw_sensitive(draw, names, count, columns, policy)
     policy["models"] = draw_models(draw, count, sensitive, distances)

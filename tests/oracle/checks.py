@@ -231,7 +231,7 @@ def check_safe(result: Result, setting: Setting, rows: list[Row], audit: Any) ->
         result.find("starred", f"{starred} records are starred though suppressed ones are to be left out")
     told = list(audit.models)
     models = [model for model in setting.models if model]
-    for model, judged, said in zip(models, setting.judge_all(rows), told, strict=False):
+    for model, judged, said in zip(models, setting.judge_all(rows, strict=True), told, strict=False):
         if judged.holds is None:
             result.checks["safe: unsure"] += 1
             continue
@@ -258,7 +258,7 @@ def _near(ours: Any, theirs: Any) -> bool:
 
 
 def allowed_originals(setting: Setting, row: Row, *, alone: bool, strict: bool = True) -> list[int]:
-    """Return the original records that a published one is true of; those that must be suppressed only if it is strict."""
+    """Return the original records that a published one is true of; strictly, none that must be suppressed."""
     starred = set(row.shows) == {"*"}
     found = []
     for place, record in enumerate(setting.records):
@@ -461,7 +461,9 @@ def what_is_wrong(setting: Setting, rows: list[Row]) -> list[str]:
         wrong.append(f"suppressed: {starred + left_out} of {setting.may_suppress}")
     if left_out < 0:
         wrong.append("records: more than the original has")
-    for model, judged in zip([one for one in setting.models if one], setting.judge_all(rows), strict=False):
+    for model, judged in zip(
+        [one for one in setting.models if one], setting.judge_all(rows, strict=True), strict=False
+    ):
         if judged.holds is False:
             wrong.append(f"model {model['name']}: {judged.attained}")
     if not unreadable(setting, rows) and is_true(setting, rows, strict=False) is False:
@@ -634,12 +636,12 @@ def check_attainable(result: Result, setting: Setting, policy: Mapping[str, Any]
         key, least = THRESHOLDS[models[0]["name"]]
         if not isinstance(value, (int, float)) or (least is not None and value < least):
             continue
-        value = value if isinstance(value, int) else _loosened(models[0]["name"], value)
-        if isinstance(models[0][key], int) and not isinstance(value, int):
+        asked_value = value if isinstance(value, int) else _loosened(models[0]["name"], value)
+        if isinstance(models[0][key], int) and not isinstance(asked_value, int):
             continue
-        if models[0]["name"] in ("average-risk", "sample-uniqueness") and not value < 1:
+        if models[0]["name"] in ("average-risk", "sample-uniqueness") and not asked_value < 1:
             continue
-        asked = {**policy, "models": [{**models[0], key: value}]}
+        asked = {**policy, "models": [{**models[0], key: asked_value}]}
         try:
             shoal.anonymize(build_table(setting.case["columns"]), asked)
         except shoal.Infeasible as failed:

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 import shoal
+from tests.command import run as run_command
 
-from ..command import run as run_command
 from .cases import draw_case
 from .checks import Case, Result, _short
 from .setting import Setting, build_table
@@ -75,26 +75,50 @@ def _run(result: Result, setting: Setting, folder: Path) -> None:
     done = _call(result, "anonymize", path, "--policy", policy, "--out", folder / "out", "--no-statistics", *memory)
     if checked is None or done is None:
         return
-    try:
-        if case["memory"]:
-            shoal.anonymize_file(path, policy, folder / "ours", memory="1GB", statistics=False)
-        else:
-            shoal.anonymize(path, policy).write(folder / "ours", statistics=False)
-        expected: shoal.ShoalError | None = None
-    except shoal.ShoalError as error:
-        expected = error
+    expected = _in_python(case, path, policy, folder / "ours")
     if done.returncode != (0 if expected is None else 1):
         result.find("command", f"ends with {done.returncode}, in Python: {_short(expected)}")
         return
     if expected is not None:
-        result.outcome = "infeasible" if isinstance(expected, shoal.Infeasible) else "refused"
-        told = " ".join(done.stderr.split()) + " ".join(done.stdout.split())
-        if not told:
-            result.find("command", "a refusal without a word")
-        if (folder / "out").exists() and any((folder / "out").iterdir()):
-            result.find("command", f"a refusal leaves {[one.name for one in (folder / 'out').iterdir()]}")
-        result.checks["command refused"] += 1
+        check_refused(result, expected, done, folder / "out")
         return
+    check_released(result, setting, checked, folder)
+    if setting.policy.get("subject") or any(one.get("name") == "personal-k" for one in setting.models):
+        return  # an audit without what only the owner knows may be unsure
+    release = folder / "out" / f"release.{case['input']}"
+    audited = _call(result, "audit", release, "--policy", policy, "--original", path, "--json")
+    if audited is not None and audited.returncode != 0:
+        result.find(
+            "true-release-refused", f"shoal audit ends with {audited.returncode}: {_short(audited.stdout, 400)}"
+        )
+    result.checks["command audited"] += 1
+
+
+def _in_python(case: Case, path: Path, policy: Path, out: Path) -> shoal.ShoalError | None:
+    """Do the same in Python; a refusal is returned."""
+    try:
+        if case["memory"]:
+            shoal.anonymize_file(path, policy, out, memory="1GB", statistics=False)
+        else:
+            shoal.anonymize(path, policy).write(out, statistics=False)
+    except shoal.ShoalError as error:
+        return error
+    return None
+
+
+def check_refused(result: Result, expected: shoal.ShoalError, done: Any, out: Path) -> None:
+    """A refusal says why and leaves nothing."""
+    result.outcome = "infeasible" if isinstance(expected, shoal.Infeasible) else "refused"
+    if not (done.stderr + done.stdout).strip():
+        result.find("command", "a refusal without a word")
+    if out.exists() and any(out.iterdir()):
+        result.find("command", f"a refusal leaves {[one.name for one in out.iterdir()]}")
+    result.checks["command refused"] += 1
+
+
+def check_released(result: Result, setting: Setting, checked: Any, folder: Path) -> None:
+    """The release has the bytes that Python writes, and ``check`` had nothing against it."""
+    case = setting.case
     if checked.returncode != 0:
         result.find(
             "command", f"check ends with {checked.returncode}, yet there is a release: {_short(checked.stdout)}"
@@ -108,14 +132,6 @@ def _run(result: Result, setting: Setting, folder: Path) -> None:
     if told["holds"] is not True or told["records"] != len(setting.records):
         result.find("command", f"audit.json: holds {told['holds']}, records {told['records']}")
     result.checks["command released"] += 1
-    if setting.policy.get("subject") or any(one.get("name") == "personal-k" for one in setting.models):
-        return  # an audit without what only the owner knows may be unsure
-    audited = _call(result, "audit", release, "--policy", policy, "--original", path, "--json")
-    if audited is not None and audited.returncode != 0:
-        result.find(
-            "true-release-refused", f"shoal audit ends with {audited.returncode}: {_short(audited.stdout, 400)}"
-        )
-    result.checks["command audited"] += 1
 
 
 def _alike(first: Path, second: Path) -> bool:

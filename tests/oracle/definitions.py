@@ -51,7 +51,7 @@ class Counting:
     """How many of the population a class could be."""
     population: int = 0
     strict: bool = False
-    """Whether a missing value that suppresses its record says nothing among starred ones: for claims that others err."""
+    """Whether a missing value that suppresses its record says nothing among starred ones."""
 
     @cached_property
     def classes(self) -> list[list[Row]]:
@@ -180,7 +180,7 @@ def _entropy(model: Mapping[str, Any], table: Counting) -> Judged:
 
 
 def _grassberger(model: Mapping[str, Any], table: Counting) -> Judged:
-    """Grassberger (2003): ln N - (1/N) Σ n G(n), with G(1) = -γ - ln 2, G(2) = 2 - γ - ln 2, G(2n+2) = G(2n) + 2/(2n+1)."""
+    """Grassberger (2003): ln N - (1/N) Σ n G(n); G(1) = -γ - ln 2, G(2) = 2 - γ - ln 2, G(2n+2) = G(2n) + 2/(2n+1)."""
     euler = 0.57721566490153286
     edge, holds, least = False, True, math.inf
     for rows in table.classes:
@@ -213,7 +213,8 @@ def _recursive(model: Mapping[str, Any], table: Counting) -> Judged:
     reached = math.inf
     for rows in table.classes:
         counts, people = _worst_counts(table, rows, model["on"])
-        best = max((l for l in range(1, len(counts) + 1) if counts[0] < c * sum(counts[l - 1 :])), default=0)
+        places = range(1, len(counts) + 1)
+        best = max((place for place in places if counts[0] < c * sum(counts[place - 1 :])), default=0)
         reached = min(reached, best, people if table.subject else best)
     return Judged(reached >= asked, reached if reached >= 2 else None)
 

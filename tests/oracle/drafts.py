@@ -1,4 +1,4 @@
-"""Drafts and presets: what ``shoal suggest`` writes is a policy that fits its table; a preset asks for what its source does."""
+"""Drafts and presets: what ``shoal suggest`` writes fits its table; a preset asks for what its source does."""
 
 from __future__ import annotations
 

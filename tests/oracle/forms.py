@@ -11,7 +11,6 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-
 import shoal
 
 from .cases import POOLS, draw_hierarchy, draw_values

@@ -1,4 +1,4 @@
-"""The gateway, embedded: whatever is answered is true, and what is anonymized is k-anonymous among the persons behind it."""
+"""The gateway, embedded: what is answered is true, what is anonymized is k-anonymous among the persons behind it."""
 
 from __future__ import annotations
 

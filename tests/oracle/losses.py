@@ -12,7 +12,6 @@ from .definitions import Texts
 from .meaning import Reader
 from .setting import Setting
 
-
 WITH_K = {"k-anonymity", "p-sensitive", "alpha-k-anonymity"}
 
 

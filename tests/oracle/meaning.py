@@ -176,7 +176,7 @@ def read_members(text: str) -> list[str | None] | None:
 
 @dataclass
 class Reader:
-    """A quasi-identifier as the oracle sees it: its original values, its role in the policy, and its levels if known."""
+    """A quasi-identifier as the oracle sees it: its original values, its role in the policy, its levels if known."""
 
     name: str
     kind: str
@@ -331,7 +331,7 @@ class Reader:
         return steps
 
     def _tree(self) -> list[dict[Value, Any]]:
-        paths = {leaf: path for leaf, path in _leaves(self.role["nodes"])}
+        paths = dict(_leaves(self.role["nodes"]))
         height = max((len(path) for path in paths.values()), default=0)
         chosen = {}
         for value in self.known:
@@ -403,7 +403,16 @@ class Reader:
         span = self.span(text)
         if span is not None and text not in self.labels:
             return self._width(span)
+        under = self._declared(text)
+        if under is not None:
+            return Fraction(0) if under == 1 else Fraction(under, self.size())
         return self.share(self.reading(text))
+
+    def _declared(self, text: str) -> int | None:
+        """Count the values that a tree declares under a label, where losses are measured against all of them."""
+        if self.role.get("domain") != "hierarchy" or self.role.get("hierarchy") != "tree":
+            return None
+        return sum(text in path for _, path in _leaves(self.role["nodes"])) or None
 
     def share(self, cover: Cover) -> Fraction:
         """Return the penalty of a label or a set by the values it covers."""

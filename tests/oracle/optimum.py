@@ -48,7 +48,9 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
         return False
     kept = [_row(setting, place, shows) for place, shows in shown.items()]
     choices: list[list[Row]] = [[]]
-    if out and setting.policy.get("suppressed", "star") == "star":
+    # where all show *, only who is suppressed for a missing value may be among them: boundaries hold for the others
+    joined = _stars(setting) in shown.values() and not set(out) <= setting.forced
+    if out and setting.policy.get("suppressed", "star") == "star" and not joined:
         choices.append([_row(setting, place, _stars(setting)) for place in out])
     for starred in choices:
         verdicts = setting.judge_all([*kept, *starred], strict=True)
@@ -288,10 +290,7 @@ def _local_loss(setting: Setting, parts: Sequence[Sequence[int]], looks: Sequenc
 
 def find_simple(setting: Setting) -> bool:
     """Whether one class of all records complies, or what is left when those are suppressed who break a model."""
-    for found in _simple(setting):
-        if found:
-            return True
-    return False
+    return any(_simple(setting))
 
 
 def _simple(setting: Setting) -> Iterator[bool]:

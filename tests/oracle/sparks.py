@@ -1,4 +1,4 @@
-"""Tables in Apache Spark: the same release as in memory. Slow to start, so only on request (``./dev explore --spark``)."""
+"""Tables in Apache Spark: the same release as in memory. Slow to start, so on request (``./dev explore --spark``)."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def run_special(case: Case) -> Result:
 def least_k(epsilon: float, delta: float) -> int:
     """Return the least k of Li et al. (2012), Theorem 5, for β = 1 - exp(-ε).
 
-    δ is the greatest, over all n from n_m = ⌈k / γ⌉ - 1 on, of the chance that more than γ n of n records are drawn, with
+    δ is the greatest, over all n from n_m = ⌈k / γ⌉ - 1 on, of the chance that more than γ n of n records are drawn;
     γ = (exp(ε) - 1 + β) / exp(ε).
     """
     beta = 1 - math.exp(-epsilon)
@@ -153,8 +153,7 @@ def check_sample(result: Result, setting: Setting, release: Any) -> None:
 
 
 RESTRICTED = {"036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884"}
-"""Three digits of the ZIP codes where 20,000 people or fewer live, as 45 CFR 164.514 is usually quoted (census of 2000); of
-these the cases use 036."""
+"""Three digits of the ZIP codes where 20,000 people or fewer live (census of 2000); of these the cases use 036."""
 
 
 def check_treated(result: Result, setting: Setting, release: Any) -> None:
@@ -164,11 +163,11 @@ def check_treated(result: Result, setting: Setting, release: Any) -> None:
     if sizes and min(sizes.values()) < setting.k:
         result.find("unsafe", f"a class of {min(sizes.values())}, k is {setting.k}")
     for row in rows:
-        zips = re.findall(r"\d+", row["zip"]) if "zip" in row and row["zip"] else []
+        zips = re.findall(r"\d+", row["zip"]) if row.get("zip") else []
         if any(len(digits) > 3 or digits in RESTRICTED for digits in zips):
             result.find("leak", f"a ZIP code is shown as {row['zip']!r}")
             return
-        ages = [int(digits) for digits in re.findall(r"\d+", row["age"])] if "age" in row and row["age"] else []
+        ages = [int(digits) for digits in re.findall(r"\d+", row["age"])] if row.get("age") else []
         if any(90 < age != 120 for age in ages):
             result.find("leak", f"an age is shown as {row['age']!r}")
             return

@@ -140,8 +140,7 @@ def test_a_relaxation_that_publishes_more_is_found() -> None:
     def loose(table: Any, policy: Any, **more: Any) -> Any:
         if not isinstance(policy, shoal.Policy):
             return REAL(table, policy, **more)
-        release = REAL(table, {**CASE["policy"], "identifiers": [], "sensitive": ["s", "id"]}, **more)
-        return release
+        return REAL(table, {**CASE["policy"], "identifiers": [], "sensitive": ["s", "id"]}, **more)
 
     with mock.patch("shoal.anonymize", loose):
         assert "relaxation" in kinds(run_case(case))

@@ -22,7 +22,7 @@ SLICES = [
 ]
 
 
-@pytest.mark.parametrize(("family", "first", "last"), SLICES, ids=lambda one: str(one))
+@pytest.mark.parametrize(("family", "first", "last"), SLICES, ids=str)
 def test_the_product_agrees_with_the_definitions(
     family: str, first: int, last: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
