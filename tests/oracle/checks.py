@@ -215,7 +215,7 @@ def count_suppressed(setting: Setting, rows: Sequence[Row]) -> tuple[int, int]:
     stars = sum(set(row.shows) == {"*"} for row in rows)
     left_out = len(setting.records) - len(rows)
     if stars == len(rows):  # nobody was singled out, but for those who had to be suppressed
-        return max(0, len(setting.forced) - left_out), left_out
+        return max(0, len(setting.hidden) - left_out), left_out
     return stars, left_out
 
 
@@ -257,7 +257,7 @@ def _near(ours: Any, theirs: Any) -> bool:
         return str(ours) == str(theirs)
 
 
-def allowed_originals(setting: Setting, row: Row, *, alone: bool, strict: bool = True) -> list[int]:
+def allowed_originals(setting: Setting, row: Row, *, strict: bool = True) -> list[int]:
     """Return the original records that a published one is true of; strictly, none that must be suppressed."""
     starred = set(row.shows) == {"*"}
     found = []
@@ -269,10 +269,8 @@ def allowed_originals(setting: Setting, row: Row, *, alone: bool, strict: bool =
             for name in record
         ):
             continue
-        if starred:  # where all records show *, boundaries hold for them; beside others they are suppressed
-            above = any(setting.ceiling(reader).get(record[reader.name]) is not None for reader in setting.readers)
-            if not (alone and above) or place in setting.forced:
-                found.append(place)
+        if starred:
+            found.append(place)
             continue
         for reader, text in zip(setting.readers, row.shows, strict=True):
             cover, value = reader.cover(text), record[reader.name]
@@ -292,10 +290,9 @@ def is_true(setting: Setting, rows: Sequence[Row], *, strict: bool = True) -> bo
     """Whether every published record can be given an original one of its own; ``None`` where texts cannot be read."""
     if len(rows) > MOST_MATCHED:
         return None
-    alone = all(set(row.shows) == {"*"} for row in rows)
     if any(reader.role.get("treatment") for reader in setting.readers):
         return None
-    return assign([allowed_originals(setting, row, alone=alone, strict=strict) for row in rows]) is not None
+    return assign([allowed_originals(setting, row, strict=strict) for row in rows]) is not None
 
 
 def unreadable(setting: Setting, rows: Sequence[Row]) -> bool:
@@ -317,8 +314,7 @@ def check_true(result: Result, setting: Setting, rows: list[Row]) -> None:
     elif true:
         result.checks["true"] += 1
     else:
-        alone = all(set(row.shows) == {"*"} for row in rows)
-        lost = [row for row in rows if not allowed_originals(setting, row, alone=alone)]
+        lost = [row for row in rows if not allowed_originals(setting, row)]
         result.find("untrue", f"no original for {[(row.shows, dict(row.cells)) for row in lost[:2]]}")
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import os
 import sys
@@ -13,15 +14,12 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .cases import name_of
 from .checks import Finding, Result
-
-BATCH = 5
-"""Cases that a process is given at a time."""
 
 
 @dataclass
@@ -182,19 +180,17 @@ def explore(
         for task in tasks(seed, until, only, most):
             take(look_at(task))
         return summary
-    # a fresh process for every few hundred cases: what a crash of a library leaves behind does not spread
-    with multiprocessing.get_context("spawn").Pool(jobs, initializer=_quiet, maxtasksperchild=400) as pool:
-        for told in pool.imap_unordered(look_at, _throttled(tasks(seed, until, only, most), summary, 4 * jobs)):
-            take(told)
+    # processes of their own, that may start others, and new ones after a few hundred cases
+    spawn = multiprocessing.get_context("spawn")
+    given = tasks(seed, until, only, most)
+    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_quiet, max_tasks_per_child=400) as pool:
+        open_tasks = {pool.submit(look_at, task) for task in itertools.islice(given, 2 * jobs)}
+        while open_tasks:
+            done, open_tasks = wait(open_tasks, return_when=FIRST_COMPLETED)
+            open_tasks |= {pool.submit(look_at, task) for task in itertools.islice(given, len(done))}
+            for future in done:
+                take(future.result())
     return summary
-
-
-def _throttled(some: Iterator[Any], summary: Summary, ahead: int) -> Iterator[Any]:
-    """Hand out tasks only a little ahead of their results: a pool would take all seeds of the world at once."""
-    for given, task in enumerate(some):
-        while given - summary.count > ahead:
-            time.sleep(0.01)
-        yield task
 
 
 def main() -> int:

@@ -183,6 +183,8 @@ class Reader:
     values: list[Value]
     """Of every record, in the original order."""
     role: Mapping[str, Any]
+    own: list[Value] | None = None
+    """Of the records of the table alone, where a population adds values."""
     least: int = 2
     """The policy's k, which hierarchies made from data look at."""
     domain: Cover = field(init=False)
@@ -367,7 +369,7 @@ class Reader:
 
     def _rare(self) -> None:
         """Which values ``(other)`` stands for; of values that are as rare as each other any may be among them."""
-        counts = Counter(value for value in self.values if value is not None)
+        counts = Counter(value for value in (self.values if self.own is None else self.own) if value is not None)
         label = self.role.get("label", "(other)")
         for level, least in enumerate(self.role.get("records") or (self.least, 10 * self.least)):
             rare = {value for value in self.known if counts[value] < least}

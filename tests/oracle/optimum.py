@@ -48,8 +48,8 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
         return False
     kept = [_row(setting, place, shows) for place, shows in shown.items()]
     choices: list[list[Row]] = [[]]
-    # where all show *, only who is suppressed for a missing value may be among them: boundaries hold for the others
-    joined = _stars(setting) in shown.values() and not set(out) <= setting.forced
+    # where all show *, only those may be among them who could not but be suppressed
+    joined = _stars(setting) in shown.values() and not set(out) <= setting.hidden
     if out and setting.policy.get("suppressed", "star") == "star" and not joined:
         choices.append([_row(setting, place, _stars(setting)) for place in out])
     for starred in choices:
@@ -220,7 +220,8 @@ def _show_values(reader: Reader, values: set[Any], publish: str) -> tuple[Any, F
         if None in values:
             return "*", Fraction(1)
         return ("range", min(values), max(values)), _dearest(reader, frozenset(values))
-    return frozenset(values), reader.share(frozenset(values)) if plain else None
+    # a set of neighbouring numbers may be told as a range
+    return frozenset(values), _dearest(reader, frozenset(values)) if plain else None
 
 
 def _dearest(reader: Reader, cover: Cover) -> Fraction | None:

@@ -109,7 +109,8 @@ class Setting:
             values = [record[name] for record in [*self.records, *self.people]]
             if self.role(name).get("missing") == "suppress":  # who lacks a value is suppressed: it is no value
                 values = [value for value in values if value is not None]
-            found.append(Reader(name, self.kinds[name], values, self.role(name), self.k))
+            own = [record[name] for record in self.records]
+            found.append(Reader(name, self.kinds[name], values, self.role(name), own, self.k))
         return found
 
     @cached_property
@@ -146,6 +147,17 @@ class Setting:
         return frozenset(
             place for place, record in enumerate(self.records) if any(record[name] is None for name in strict)
         )
+
+    @cached_property
+    def hidden(self) -> frozenset[int]:
+        """Records that are suppressed where all others show ``*``: for a missing value, or held back by a boundary."""
+        held = [(reader, self.ceiling(reader)) for reader in self.readers]
+        above = {
+            place
+            for place, record in enumerate(self.records)
+            if any(record[reader.name] in ceiling for reader, ceiling in held)
+        }
+        return self.forced | above
 
     def ceiling(self, reader: Reader) -> dict[Any, Cover]:
         """Return, for values that a boundary holds back, the most that may be shown of them."""
