@@ -55,6 +55,11 @@ def run_draft(case: Case) -> Result:
         result.outcome = "infeasible"
     except shoal.TableError:
         result.outcome = "refused: TableError"  # no column has values that can be published
+    except shoal.Misfit as error:
+        if "written as suppressed ones are" in str(error):
+            result.outcome = "refused: Misfit"  # the value * is for people to replace
+        else:
+            result.find("draft", f"the draft does not fit its own table: {_short(error)}")
     except shoal.ShoalError as error:
         result.find("draft", f"the draft does not fit its own table: {type(error).__name__}: {_short(error)}")
     except Exception as error:
