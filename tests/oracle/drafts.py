@@ -1,0 +1,83 @@
+"""Drafts and presets: what ``shoal suggest`` writes fits its table; a preset asks for what its source does."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import shoal
+
+from .cases import POOLS, draw_values
+from .checks import Case, Result, _short, run_case
+from .setting import build_table
+
+WORDS = ["age", "zip", "sex", "birth date", "name", "diagnosis", "city", "salary", "notes", "id", "q1", "é"]
+PRESETS = {"ema-0070": 11, "ihsn-3": 3, "ihsn-5": 5}
+
+
+def draw_draft(seed: int) -> Case:
+    """Draw a table without a policy, or a policy that names a preset."""
+    draw = Random(f"drafts {seed}")
+    count = draw.choice([1, 3, 8, 20, 60])
+    columns = []
+    for name in draw.sample(WORDS, draw.randint(1, 5)):
+        kind = draw.choice(["integer", "float", "text", "text", "boolean", "date", "datetime"])
+        pool = list(draw.choice(POOLS[kind]))
+        columns.append({"name": name, "kind": kind, "values": draw_values(draw, pool, count, draw.choice([0, 0.2]))})
+    preset = draw.choice([None, None, *PRESETS])
+    if preset:
+        columns = [{"name": "q1", "kind": "integer", "values": draw_values(draw, [20, 21, 25, 34, 60], 40, 0)}]
+        role = draw.choice([{}, {"hierarchy": "intervals", "widths": [5, 10]}])
+        policy: dict[str, Any] = {"quasi_identifiers": {"q1": role}, "models": [{"preset": preset}]}
+        policy["max_suppressed"] = draw.choice([0, 0.3])
+        return {"family": "drafts", "seed": seed, "columns": columns, "policy": policy, "library": "polars"}
+    return {"family": "drafts", "seed": seed, "columns": columns, "policy": {"models": []}, "k": draw.choice([2, 5])}
+
+
+def run_draft(case: Case) -> Result:
+    """Check that a draft can be read and used, or that a preset keeps its k."""
+    if case["policy"]["models"]:
+        return run_case(case)
+    started = time.perf_counter()
+    result, table = Result(case), build_table(case["columns"])
+    try:
+        text = shoal.suggest(table, k=case["k"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "policy.yaml")
+            path.write_text(text, encoding="utf-8")
+            release = shoal.anonymize(table, path)
+    except shoal.AuditFailed as error:
+        result.find("audit-failed", _short(error))
+    except shoal.Infeasible:
+        result.outcome = "infeasible"
+    except shoal.TableError:
+        result.outcome = "refused: TableError"  # no column has values that can be published
+    except shoal.Misfit as error:
+        if "written as suppressed ones are" in str(error):
+            result.outcome = "refused: Misfit"  # the value * is for people to replace
+        else:
+            result.find("draft", f"the draft does not fit its own table: {_short(error)}")
+    except shoal.ShoalError as error:
+        result.find("draft", f"the draft does not fit its own table: {type(error).__name__}: {_short(error)}")
+    except Exception as error:
+        result.find("crash", f"{type(error).__name__}: {_short(error)}")
+    else:
+        result.checks["draft"] += 1
+        _check_k(result, case, release)
+    if result.findings:
+        result.outcome = "finding"
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+def _check_k(result: Result, case: Case, release: Any) -> None:
+    """The smallest class of what a draft publishes has as many records as it promises."""
+    names = list(release.policy.quasi_identifiers)
+    rows = [tuple(row[name] for name in names) for row in release.table.rows(named=True)]
+    asked = max((model.k for model in release.policy.models if hasattr(model, "k")), default=1)
+    least = min(rows.count(row) for row in set(rows))
+    if least < asked and release.policy.subject is None:
+        result.find("unsafe", f"a draft promises {asked}, the smallest class has {least}")
