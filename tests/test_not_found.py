@@ -294,3 +294,26 @@ def test_no_claim_against_a_partition_that_complies(algorithm: Any) -> None:
                 claims += 1
                 assert len(set(held)) == 1  # else one of each is a class of two that complies
     assert claims == 2 * 16
+
+
+@pytest.mark.parametrize("algorithm", [*FULL_DOMAIN, "shoal", "mondrian"])
+def test_stars_beside_records_behind_a_boundary(algorithm: str) -> None:
+    """Three records are held back and may be suppressed; the other five comply as stars only."""
+    table = pl.DataFrame(
+        {
+            "q": ["0", "0", "-3", "-3", "7", "7", "0", "7"],
+            "r": [-3, 7, None, 0, 7, 7, -3, None],
+            "s": ["b", "b", "a", "b", "c", "c", "d", "a"],
+        }
+    )
+    policy = Policy(
+        quasi_identifiers={
+            "q": {"hierarchy": "suppress", "boundaries": ["7"]},
+            "r": {"hierarchy": "intervals", "widths": [3], "origin": 0.5},
+        },
+        sensitive=["s"],
+        models=[K2, {"name": "distinct-l-diversity", "on": "s", "l": 3}],
+        algorithm=algorithm,
+        max_suppressed=1,
+    )
+    assert shoal.anonymize(table, policy).attained["distinct-l-diversity"] >= 3

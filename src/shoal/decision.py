@@ -160,15 +160,17 @@ def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Deci
 
 
 def _may_star(encoded: Encoded, policy: Policy) -> bool:
-    """Whether there are suppressed records to hide among, and what is published may follow from the data."""
+    """Whether some records are suppressed whatever a search does, and what is published may follow from the data."""
+    forced = bool(encoded.barred) or any(column.limits is not None for column in encoded.columns)
     fixed = policy.algorithm.data_independent or any(model.draws for model in policy.models)
-    return bool(encoded.barred) and policy.suppressed == "star" and not fixed
+    return forced and not fixed
 
 
 def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
     """Return the recoding of all records at some levels, the top of each column, but for those behind a boundary.
 
-    By themselves they may fail, and comply as stars among those who are suppressed anyway.
+    By themselves they may fail, and comply as stars among those who are suppressed anyway; a search that looks at one
+    class after the other takes such a class for suppressed.
     """
     beyond = np.zeros(len(problem.frequencies.tuples), bool)
     for column, level, codes in zip(problem.columns, levels, problem.frequencies.tuples.T, strict=True):

@@ -207,7 +207,7 @@ class Classes:
     >>> table = Frequencies(np.zeros((2, 1), np.int32), np.array([0, 1]), np.array([3, 1]),
     ...                     np.array([[0], [1]], np.int32))
     >>> classes = Classes.of(table, np.array([0, 0]))
-    >>> classes.sizes, classes.distinct(0)
+    >>> classes.sizes, classes.distinct(Known(place=0, size=2))
     (array([4]), array([2]))
     """
 
@@ -274,13 +274,14 @@ class Classes:
         np.add.at(total, self.members[inside], survey.amounts[codes[inside]] * self.weights[inside])
         return total // survey.unit
 
-    def distinct(self, column: int) -> Ints:
+    def distinct(self, column: Known) -> Ints:
         """Return how many distinct values of a sensitive column each class holds.
 
-        A missing value that matches anything could be any of the others, so it adds none (and a class of only
-        such values counts one).
+        A missing value that matches anything, or whose record is suppressed for it, could be any of the others, so it
+        adds none (and a class of only such values counts one).
         """
-        values = self._per_piece(self.frequencies.sensitive[:, column]).astype(np.int64)
+        codes = self.frequencies.sensitive[:, column.place].astype(np.int64)
+        values = self._per_piece(np.where(codes < column.size, codes, -1)).astype(np.int64)
         counted, wild = self._distinct_pairs(values)
         return np.maximum(counted, wild) if wild.any() else counted
 

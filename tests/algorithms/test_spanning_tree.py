@@ -104,7 +104,7 @@ def test_every_class_satisfies_every_model(
     assert found.members.min() == 0  # nobody is suppressed
     assert classes.count == len(set(found.members.tolist()))
     assert classes.records.min() >= k
-    assert not diverse or classes.distinct(0).min() >= diverse
+    assert not diverse or classes.distinct(problem.background.columns["illness"]).min() >= diverse
     assert problem.holds(classes).all()
     backwards = algorithm.search(encode(table.reverse(), asked).problem(asked))
     assert (found.members == backwards.members).all()

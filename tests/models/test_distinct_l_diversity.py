@@ -73,3 +73,19 @@ def test_l_values_need_l_persons() -> None:
     )
     release = shoal.anonymize(table, policy)
     assert release.audit.classes == 1  # person 7 alone holds both values of age 1
+
+
+def test_a_missing_value_that_is_suppressed_adds_none() -> None:
+    """It may have been any of the others: among stars, too, it is no value of its own."""
+    table = pl.DataFrame({"q": ["a", "b", "c", "d"], "s": ["x", "y", "x", None]})
+    policy = shoal.Policy(
+        quasi_identifiers={"q": "suppress"},
+        sensitive={"s": {"missing": "suppress"}},
+        models=[{"name": "k-anonymity", "k": 4}, {"name": "distinct-l-diversity", "on": "s", "l": 2}],
+        max_suppressed=0.25,
+        algorithm="optimal",
+    )
+    assert shoal.anonymize(table, policy).attained["distinct-l-diversity"] == 2
+    asked = [{"name": "k-anonymity", "k": 4}, {"name": "distinct-l-diversity", "on": "s", "l": 3}]
+    with pytest.raises(shoal.Infeasible):
+        shoal.anonymize(table, policy.replace(models=asked))

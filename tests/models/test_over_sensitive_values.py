@@ -285,3 +285,26 @@ def test_infeasible_policies_are_told_what_would_work() -> None:
     for relaxation in caught.value.relaxations:
         assert shoal.anonymize(table, relaxation.policy).audit.holds
     assert caught.value.relaxations
+
+
+@pytest.mark.parametrize("root", ["*", "Any"])
+def test_the_top_of_a_tree_is_no_level_of_its_own(root: str) -> None:
+    """Li et al. (2007): values that have but the top in common are 1 apart, whatever it is called."""
+    table = pl.DataFrame({"q": [1, 1, 1, 2, 2, 2], "s": ["cold", "flu", "hiv", "flu", "hiv", "hiv"]})
+    policy = Policy(
+        quasi_identifiers={"q": "suppress"},
+        sensitive={"s": {"hierarchy": "tree", "nodes": {root: ["cold", "flu", "hiv"]}}},
+        models=[{"name": "t-closeness", "on": "s", "t": 0.25, "distance": "hierarchical"}],
+    )
+    made = shoal.anonymize(table, policy)
+    assert made.attained["t-closeness"] == pytest.approx(1 / 6)
+
+
+def test_nobody_has_a_value_that_could_be_learned() -> None:
+    table = pl.DataFrame({"q": [1, 1], "s": pl.Series([None, None], dtype=pl.Int64)})
+    policy = Policy(
+        quasi_identifiers={"q": "suppress"},
+        sensitive={"s": {"missing": "wildcard"}},
+        models=[{"name": "delta-disclosure", "on": "s", "delta": 1.5}],
+    )
+    assert shoal.anonymize(table, policy).attained["delta-disclosure"] == 0.0

@@ -165,7 +165,7 @@ def _distinct(tally: Tally, role: Sensitive) -> Ints:
     """Return how many values each class has; a missing one adds to them unless it may be any of them."""
     known = np.bincount(tally.classes, minlength=len(tally.blank)).astype(np.int64)
     some = (tally.blank > 0).astype(np.int64)
-    return np.maximum(known, some) if role.missing == "wildcard" else known + some
+    return np.maximum(known, some) if role.missing in ("wildcard", "suppress") else known + some
 
 
 def _subjects(frame: pl.DataFrame, subjects: object) -> tuple[pl.Series | None, Fault | None]:

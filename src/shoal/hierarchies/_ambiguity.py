@@ -54,10 +54,10 @@ def ambiguous_labels(hierarchy: Hierarchy, levels: Levels, boundaries: Sequence[
 
     Examples
     --------
-    >>> from shoal.hierarchies import Tree
-    >>> tree = Tree(nodes={"*": {"G": ["a", "e"], "e": ["x", "y"]}})
-    >>> print(*ambiguous_labels(tree, tree.build(Domain.of("text", ["a", "e", "x", "y"]), missing=None)))
-    labels called like values that they do not just stand for; got 'e' for 'x', 'y'. Hint: rename them.
+    >>> from shoal.hierarchies import Mask
+    >>> mask, domain = Mask(keep=[1]), Domain.of("text", ["1*", "12"])
+    >>> print(*ambiguous_labels(mask, mask.build(domain, missing=None)))
+    labels called like values that they do not just stand for; got '1*' for '1*', '12'. Hint: rename them.
     """
     declared = hierarchy.leaves()
     if declared:

@@ -24,6 +24,9 @@ class Tree(Hierarchy):
     per value, one column per level. Branches may differ in depth: they are aligned at the root, so a value on a
     short branch stays as it is for longer.
 
+    A label called like a value that it does not just stand for would be read in two ways: it is published as
+    ``South (group)``, and that is what boundaries call it.
+
     Why it is safe: a value may stand in one place only; a value that the tree does not name is an error before
     anything is published.
 
@@ -104,7 +107,7 @@ class Tree(Hierarchy):
     @property
     def root(self) -> str:
         """The label above all others, where there is one."""
-        return str(next(iter(self.nodes))) if len(self.nodes) == 1 else STAR
+        return next(iter(self._paths().values()))[0] if len(self.nodes) == 1 else STAR
 
     def leaves(self) -> tuple[str, ...]:
         """Return the values that the tree names."""
@@ -138,8 +141,22 @@ class Tree(Hierarchy):
             yield Step.of([path[min(level, len(path)) - 1] for path in (paths[t] for t in domain.texts)])
 
     def _paths(self) -> dict[str, tuple[str, ...]]:
-        """Value → labels from the root to the value itself."""
-        return {path[-1]: path for path in paths(self.nodes)}
+        """Value → labels from the root to the value itself; none is called like a value that it does not just stand for."""
+        named = {path[-1]: path for path in paths(self.nodes)}
+        under: dict[str, set[str]] = {}
+        for value, path in named.items():
+            for label in path[:-1]:
+                under.setdefault(label, set()).add(value)
+        names = {label: _apart(label, {*named, *under}) for label in named.keys() & under if under[label] != {label}}
+        if not names:
+            return named
+        return {value: (*(names.get(label, label) for label in path[:-1]), value) for value, path in named.items()}
+
+
+def _apart(label: str, taken: set[str]) -> str:
+    """Return a name for a label that nothing else has."""
+    name = f"{label} (group)"
+    return name if name not in taken else _apart(name, taken)
 
 
 def read_nodes(path: Path) -> dict[str, Any]:

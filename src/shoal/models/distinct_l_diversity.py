@@ -72,7 +72,7 @@ class DistinctLDiversity(SensitiveModel):
     def _values(self, classes: Classes, background: Background) -> Ints:
         known = background.known(self.sensitive_columns)
         if len(known) == 1:
-            values = classes.distinct(known[0].place)
+            values = classes.distinct(known[0])
         else:
             histogram = classes.histogram(known)
             values = np.maximum(np.diff(histogram.starts), histogram.wild > 0)
