@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 import shoal
 from shoal.models import DistinctLDiversity
