@@ -141,7 +141,7 @@ class Tree(Hierarchy):
             yield Step.of([path[min(level, len(path)) - 1] for path in (paths[t] for t in domain.texts)])
 
     def _paths(self) -> dict[str, tuple[str, ...]]:
-        """Value → labels from the root to the value itself; none is called like a value but the one that it stands for."""
+        """Value → labels from the root to the value itself; none is called like a value but the one under it."""
         named = {path[-1]: path for path in paths(self.nodes)}
         under: dict[str, set[str]] = {}
         for value, path in named.items():
