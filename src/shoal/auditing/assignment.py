@@ -19,8 +19,8 @@ from shoal.tables.tallied import counted
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_PAIRS = 2_000_000_000
-"""So many pairs of a class and a distinct original record are looked at, at most: some seconds."""
+_LOOKS = 2_000_000_000
+"""So many cells of original records are looked at, at most: some seconds."""
 _FITTING = 8_000_000
 """So many pairs that fit each other are given to the flow, at most."""
 _RECORDS = 2**31 - 1
@@ -71,8 +71,6 @@ def assign(
     held = _Cells.of([plain(raw[name]) for name in readers], readers, values_before, often)
     members, wanted_values, wanted = _count_pairs(classes, values, often)
     count = int(classes.max(initial=-1)) + 1
-    if count * len(held.counts) > _PAIRS:
-        return Assignment(too_large=f"{count:,} classes and {len(held.counts):,} distinct original records")
     if max(int(wanted.sum()), int(held.counts.sum())) > _RECORDS:
         return Assignment(too_large=f"{int(held.counts.sum()):,} records")
     texts = [_texts_by_class(frame[name], classes, count) for name in readers]
@@ -81,7 +79,10 @@ def assign(
         _Cover.of(column, suppressed, reader, codes)
         for column, reader, codes in zip(texts, readers.values(), held.codes.T, strict=True)
     ]
-    edges = _fitting(covers, members, wanted_values, held.values, count)
+    pairs = _Pairs(covers, members, wanted_values, held.values, count)
+    if pairs.looks > _LOOKS:
+        return Assignment(too_large=f"{count:,} classes and {len(held.counts):,} distinct original records")
+    edges = pairs.fitting()
     if edges is None:
         return Assignment(too_large=f"more than {_FITTING:,} pairs of a class and an original record that fit")
     return Assignment(lacking(*edges, wanted, held.counts))
@@ -158,36 +159,62 @@ class _Cover:
         of_class = np.where(suppressed, len(distinct), of_class)
         return cls(of_class, table, codes, table @ np.bincount(codes, minlength=table.shape[1]))
 
-    def rows(self, text: int, among: Ints | None) -> Ints:
-        """Return which distinct original records may show a text."""
+    def rows(self, number: int, among: Ints | None) -> Ints | None:
+        """Return which of some distinct original records may show the text of a class; ``None`` is all of them."""
+        text = int(self.of_class[number])
+        if self.records[text] == len(self.codes):
+            return among
         if among is None:
             return np.flatnonzero(self.table[text][self.codes])
         fits: Bools = self.table[text][self.codes[among]]
         return among[fits]
 
 
-def _fitting(covers: list[_Cover], members: Ints, wanted: Ints, held: Ints, count: int) -> tuple[Ints, Ints] | None:
-    """Return which pairs of a class and values fit which distinct original records; ``None`` where that is too many.
+class _Pairs:
+    """Finds which classes with which values fit which distinct original records, class by class.
 
-    The column whose text covers the fewest is looked at first, so that the others have few left to look at.
+    A class begins with the fewest: the records that have its values, or those that its narrowest text covers.
     """
-    starts = np.searchsorted(members, np.arange(count + 1))
-    narrowest = np.argsort(np.stack([cover.records[cover.of_class] for cover in covers]), axis=0, kind="stable")
-    slots, found, total = np.full(int(held.max(initial=0)) + int(wanted.max(initial=0)) + 1, -1, np.int64), [], 0
-    for number in range(count):
+
+    def __init__(self, covers: list[_Cover], members: Ints, wanted: Ints, held: Ints, count: int) -> None:
+        self.covers, self.wanted, self.held, self.count = covers, wanted, held, count
+        self.starts = np.searchsorted(members, np.arange(count + 1))
+        covered = np.stack([cover.records[cover.of_class] for cover in covers])
+        self.narrowest = np.argsort(covered, axis=0, kind="stable")
+        self.by_value = np.argsort(held, kind="stable")
+        self.value_starts = np.searchsorted(held[self.by_value], np.arange(int(wanted.max(initial=0)) + 2))
+        valued = np.bincount(members, np.diff(self.value_starts)[wanted], minlength=count)
+        self.begins_with_values = valued < covered.min(axis=0)
+        first = np.where(self.begins_with_values, valued, len(held))
+        rest = np.minimum(valued, covered.min(axis=0)) * (covered < len(held)).sum(axis=0)
+        self.looks = float((first + rest).sum())
+        """How many cells are looked at, at most."""
+
+    def fitting(self) -> tuple[Ints, Ints] | None:
+        """Return the places of both that fit each other; ``None`` where there are too many."""
+        slots = np.full(max(int(self.held.max(initial=0)), int(self.wanted.max(initial=0))) + 1, -1, np.int64)
+        found, total = [], 0
+        for number in range(self.count):
+            mine = np.arange(self.starts[number], self.starts[number + 1])
+            rows = self._rows(number, self.wanted[mine])
+            slots[self.wanted[mine]] = mine
+            chosen = slots[self.held[rows]]
+            slots[self.wanted[mine]] = -1
+            found.append((chosen[chosen >= 0], rows[chosen >= 0]))
+            total += len(found[-1][0])
+            if total > _FITTING:
+                return None
+        return np.concatenate([one for one, _ in found]), np.concatenate([other for _, other in found])
+
+    def _rows(self, number: int, values: Ints) -> Ints:
+        """Return the distinct original records that may show what a class shows."""
         rows: Ints | None = None
-        for place in narrowest[:, number]:
-            rows = covers[place].rows(int(covers[place].of_class[number]), rows)
-        mine = np.arange(starts[number], starts[number + 1])
-        slots[wanted[mine]] = mine
-        assert rows is not None
-        chosen = slots[held[rows]]
-        slots[wanted[mine]] = -1
-        found.append((chosen[chosen >= 0], rows[chosen >= 0]))
-        total += len(found[-1][0])
-        if total > _FITTING:
-            return None
-    return np.concatenate([one for one, _ in found]), np.concatenate([other for _, other in found])
+        if self.begins_with_values[number]:
+            ends = zip(self.value_starts[values].tolist(), self.value_starts[values + 1].tolist(), strict=True)
+            rows = np.concatenate([self.by_value[first:last] for first, last in ends])
+        for place in self.narrowest[:, number]:
+            rows = self.covers[place].rows(number, rows)
+        return np.arange(len(self.held)) if rows is None else rows
 
 
 def lacking(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
