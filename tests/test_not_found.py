@@ -317,3 +317,15 @@ def test_stars_beside_records_behind_a_boundary(algorithm: str) -> None:
         max_suppressed=1,
     )
     assert shoal.anonymize(table, policy).attained["distinct-l-diversity"] >= 3
+
+
+def test_datafly_does_not_stop_where_all_would_be_suppressed() -> None:
+    table = pl.DataFrame({"q": [0.0, None, -1.5, -1.5]})
+    policy = Policy(
+        quasi_identifiers={"q": {"hierarchy": "suppress", "missing": "wildcard"}},
+        models=[{"name": "k-anonymity", "k": 4}],
+        algorithm="datafly",
+        max_suppressed=1,
+        suppressed="drop",
+    )
+    assert shoal.anonymize(table, policy).table["q"].to_list() == ["*"] * 4

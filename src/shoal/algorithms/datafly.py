@@ -76,7 +76,7 @@ class Datafly(Algorithm):
     def rounds(self, lattice: Lattice) -> Iterator[FrequencyList]:
         """Yield each frequency list, up to the one that leaves few enough records over."""
         problem = lattice.problem
-        allowed = min(problem.max_suppressed, max(problem.least_shown, 1))
+        allowed = min(problem.most_suppressed, max(problem.least_shown, 1))
         levels, heights = np.zeros(len(lattice.heights), np.int16), np.array(lattice.heights)
         while True:
             listed = _listed(lattice, levels)
