@@ -97,6 +97,8 @@ class Judged:
 
     holds: bool | None
     attained: Any = None
+    at_least: bool = False
+    """Whether what is told may be worse: a missing value may also be one that nobody else has."""
 
 
 UNSURE = Judged(None)
@@ -284,7 +286,12 @@ def _t_closeness(model: Mapping[str, Any], table: Counting) -> Judged:
                     return UNSURE
                 far = _hierarchical(p, q, table.paths[on])
             worst = max(worst, far)
-    return Judged(worst <= _exact(model["t"]), float(worst))
+    return Judged(worst <= _exact(model["t"]), float(worst), _any_blank(table, on))
+
+
+def _any_blank(table: Counting, on: Any) -> bool:
+    """Whether values are missing that may be any."""
+    return table.mode(on) in ("wildcard", "suppress") and any(table.value(on, cells) is None for cells in table.whole)
 
 
 def _ordered(p: Mapping[Any, Fraction], q: Mapping[Any, Fraction], names: Sequence[Any]) -> Fraction:
@@ -327,7 +334,7 @@ def _beta(model: Mapping[str, Any], table: Counting) -> Judged:
                     limit = -math.log(q)
                     edge |= abs(float(gain) - limit) < 1e-9
                     holds &= float(gain) <= limit + 1e-12
-    return Judged(None if edge else holds, None if enhanced else float(worst))
+    return Judged(None if edge else holds, None if enhanced else float(worst), _any_blank(table, model["on"]))
 
 
 def _delta_disclosure(model: Mapping[str, Any], table: Counting) -> Judged:
@@ -344,7 +351,7 @@ def _delta_disclosure(model: Mapping[str, Any], table: Counting) -> Judged:
                     return Judged(False)
                 worst = max(worst, abs(math.log(Fraction(inside[name], people) / Fraction(often, everyone))))
     edge = abs(worst - model["delta"]) < 1e-9
-    return Judged(None if edge else worst < model["delta"], worst)
+    return Judged(None if edge else worst < model["delta"], worst, _any_blank(table, model["on"]))
 
 
 def _average_risk(model: Mapping[str, Any], table: Counting) -> Judged:

@@ -386,6 +386,8 @@ class Reader:
         domain = self.role.get("domain", "observed")
         if isinstance(domain, (list, tuple)):
             return _exact(domain[0]), _exact(domain[1])
+        if domain == "hierarchy" and self.role.get("hierarchy") == "tree" and self.kind in ORDERED:
+            known = sorted(parse_value(self.kind, leaf) for leaf, _ in _leaves(self.role["nodes"]))
         return (to_number(known[0]), to_number(known[-1])) if known and self.kind in ORDERED else None
 
     def size(self) -> int:

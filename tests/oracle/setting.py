@@ -181,13 +181,16 @@ class Setting:
             if ranked is not None:
                 ranks[name] = ranked
             if reader.levels is not None and role.get("hierarchy") == "tree":
-                told = {value: tuple(level[value] for level in reader.levels[:-1]) for value in reader.domain}
-                paths[name] = _trim(told)
+                # the root is the top, whatever it is called: no level of its own below another top
+                named = len(role["nodes"]) == 1 and "*" not in role["nodes"]
+                below = reader.levels[: -2 if named else -1]
+                paths[name] = {value: tuple(level[value] for level in below) for value in reader.domain}
         return ranks, paths
 
     def count(self, rows: list[Row], *, strict: bool = False) -> Counting:
         """Put published records beside what definitions need of the original."""
         ranks, paths = self._orders
+        vague = any(row.shows[place] in reader.vague for place, reader in enumerate(self.readers) for row in rows)
         return Counting(
             columns=self.columns,
             rows=rows,
@@ -197,7 +200,7 @@ class Setting:
             weight=self.policy.get("survey_weight"),
             ranks=ranks,
             paths=paths,
-            persons=self.persons if self.people else None,
+            persons=self.persons if self.people and not vague else None,
             population=len(self.people),
             strict=strict,
         )
@@ -219,16 +222,6 @@ def cover_of(reader: Reader, shown: Any) -> Cover:
     if isinstance(shown, tuple):
         return frozenset(value for value in reader.known if shown[1] <= value <= shown[2])
     return reader.cover(shown)
-
-
-def _trim(paths: dict[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
-    """Leave the levels out that say nothing more: the height of a tree ends below where all share a label."""
-    height = next((n for n, _ in enumerate(next(iter(paths.values()), ())) if _all_same(paths, n)), None)
-    return paths if height is None else {value: path[:height] for value, path in paths.items()}
-
-
-def _all_same(paths: Mapping[Any, tuple[Any, ...]], level: int) -> bool:
-    return len({path[level] for path in paths.values()}) == 1 and level > 0
 
 
 def _ranks(reader: Reader, role: Mapping[str, Any]) -> dict[Any, int] | None:

@@ -10,7 +10,7 @@ import pytest
 from .families import FAMILIES
 from .reproduce import write_script
 
-SHARE = {"tiny": 132, "medium": 6, "files": 12, "forms": 12, "commands": 2, "gateway": 6, "drafts": 6, "special": 6}
+SHARE = {"tiny": 198, "medium": 6, "files": 12, "forms": 12, "commands": 2, "gateway": 6, "drafts": 6, "special": 6}
 """How many cases of each kind: together about a minute on one quiet core."""
 STEP = 6
 """Cases in one test, so that workers can share them."""
