@@ -341,7 +341,8 @@ class Reader:
             if path is None:
                 return []  # the product refuses a value that the tree does not name
             for label in path:
-                self._label(label, value)
+                # a group that is called like a value is told apart from it
+                self._label(f"{label} (group)" if label in paths else label, value)
             # aligned at the root: a value on a short branch stays as it is for longer
             chosen[value] = [("value", value)] * (height - len(path)) + [("label", label) for label in reversed(path)]
         steps = [{value: chosen[value][level] for value in self.known} for level in range(height)]
@@ -416,7 +417,8 @@ class Reader:
         """Count the values that a tree declares under a label, where losses are measured against all of them."""
         if self.role.get("domain") != "hierarchy" or self.role.get("hierarchy") != "tree":
             return None
-        return sum(text in path for _, path in _leaves(self.role["nodes"])) or None
+        leaves = _leaves(self.role["nodes"])
+        return sum(text in (*path, *(f"{label} (group)" for label in path)) for _, path in leaves) or None
 
     def share(self, cover: Cover) -> Fraction:
         """Return the penalty of a label or a set by the values it covers."""
