@@ -240,7 +240,8 @@ def check_safe(result: Result, setting: Setting, rows: list[Row], audit: Any) ->
             result.find("unsafe", f"{_name(model)} does not hold: {judged.attained}")
         elif not said.holds:
             result.find("claim", f"{_name(model)} holds by its definition, the audit denies it")
-        worse = judged.at_least and said.attained is not None and float(said.attained) >= judged.attained
+        told = None not in (judged.attained, said.attained)
+        worse = judged.at_least and told and float(said.attained) >= judged.attained
         if judged.attained is not None and not worse and not _near(judged.attained, said.attained):
             result.find("attained", f"{_name(model)}: by definition {judged.attained}, told {said.attained}")
 

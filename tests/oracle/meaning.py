@@ -394,7 +394,7 @@ class Reader:
     def size(self) -> int:
         """Return how many values the domain has."""
         if self.role.get("domain") == "hierarchy" and self.role.get("hierarchy") == "tree":
-            return len(_leaves(self.role["nodes"])) + (None in self.domain)
+            return sum(leaf != "" for leaf, _ in _leaves(self.role["nodes"])) + (None in self.domain)
         return len(self.domain)
 
     def penalty(self, text: str | None) -> Fraction:
