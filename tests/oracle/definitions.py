@@ -100,6 +100,11 @@ class Judged:
     at_least: bool = False
     """Whether what is told may be worse: a missing value may also be one that nobody else has."""
 
+    @property
+    def surely(self) -> bool:
+        """Whether it holds however missing values are thought of: only then is a refusal called false."""
+        return self.holds is True and not self.at_least
+
 
 UNSURE = Judged(None)
 

@@ -54,7 +54,7 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
         choices.append([_row(setting, place, _stars(setting)) for place in out])
     for starred in choices:
         verdicts = setting.judge_all([*kept, *starred], strict=True)
-        if all(one.holds is True for one in verdicts):
+        if all(one.surely for one in verdicts):
             return True
     return False
 
@@ -257,7 +257,7 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
                 rows = [_row(setting, place, shown[0]) for place in part]
                 verdicts = setting.judge_all(rows, classwise, strict=True)
                 # a class that breaks a model by itself may still look like another: left out here, which is safe
-                shown = shown if all(one.holds is True for one in verdicts) else None
+                shown = shown if all(one.surely for one in verdicts) else None
             seen[part] = shown
         return seen[part]
 
@@ -315,7 +315,7 @@ def _simple(setting: Setting) -> Iterator[bool]:
     good = {}
     for key, part in raw.items():
         verdicts = setting.judge_all([_row(setting, place, key) for place in part], classwise, strict=True)
-        if all(one.holds is True for one in verdicts) and key != stars:
+        if all(one.surely for one in verdicts) and key != stars:
             good.update(dict.fromkeys(part, key))
     out = [place for place in range(len(setting.records)) if place not in good]
     if good and len(out) <= setting.may_suppress:
