@@ -116,8 +116,8 @@ def check_ends(result: Result, setting: Setting, release: Any) -> None:
     """After each quasi-identifier of numbers or dates stand the ends that its text tells."""
     rows = rows_of(release.frame)
     for reader in setting.readers:
-        if reader.kind not in ORDERED:
-            continue
+        if reader.kind not in ORDERED or reader.role.get("hierarchy") in ("ordering", "similarity"):
+            continue  # groups are labels, and labels that are no ranges have no ends
         low, high = f"{reader.name}.low", f"{reader.name}.high"
         if rows and low not in rows[0]:
             result.find("ends", f"there is no {low}")

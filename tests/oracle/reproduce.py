@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         print(release)
         print(release.table)
-        print(*release.audit.models, sep="\n")
+        print(*release.audit.models, sep="\\n")
         print({name: measured.total for name, measured in release.audit.utility.items()})
         if MORE.get("damaged"):
             damaged = pl.DataFrame(MORE["damaged"], schema=pl.DataFrame(release.frame).schema)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,10 +16,11 @@ import pytest
 
 import shoal
 
-from .checks import Result, run_case
+from .checks import Finding, Result, run_case
 from .matching import assign
 from .meaning import Reader, read_members
 from .optimum import search_nodes, search_partitions
+from .reproduce import write_script
 from .setting import Case, Setting
 
 CASE: Case = {
@@ -209,3 +214,16 @@ def test_brute_force_knows_the_least_loss() -> None:
     assert not list(
         search_nodes(Setting({**CASE, "policy": {**CASE["policy"], "models": [{"name": "k-anonymity", "k": 7}]}}))
     )
+
+
+@pytest.mark.parametrize("family", ["tiny", "forms"])
+def test_the_script_of_a_finding_runs(family: str, tmp_path: Path) -> None:
+    """A reproduction that does not run reproduces nothing."""
+    finding = Finding("planted", 'a "quoted" \\ detail', {**CASE, "family": family})
+    script = write_script(tmp_path, finding)
+    compile(script.read_text(encoding="utf-8"), str(script), "exec")
+    if family == "tiny":
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(script))
+        assert "<Release k-anonymity=2" in printed.getvalue()
