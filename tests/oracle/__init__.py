@@ -13,7 +13,12 @@ from the papers and the documentation, in plain Python: slow, small, and easy to
 ``optimum``             every full-domain node, every partition: is there a release, and what is the least loss?
 ``matching``            can every published record be given an original one of its own?
 ``damage``              ways to make a good release wrong
-``checks``              one case through all of it: safe, true, no leak, claims, refusals, permutations, damage
+``rows``                published records: who is suppressed, and whose they may be
+``results``             what became of a case, and how the product is called
+``releases``            a release: safe, true, no leak, as claimed, not above the least loss
+``damaged``, ``again``  damaged releases; another order, other names, every record twice
+``refusals``            a refusal: was it right, and does what it offers work?
+``checks``              one case through all of these
 ``files``, ``forms``    written files and the stream; ends, statistics, anatomy, pseudonyms
 ``commands``            the command line
 ``gateways``            answers to requests in SQL

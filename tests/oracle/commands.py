@@ -15,8 +15,8 @@ import shoal
 from tests.command import run as run_command
 
 from .cases import draw_case
-from .checks import Case, Result, _short
-from .setting import Setting, build_table
+from .results import Result, shorten
+from .setting import Case, Setting, build_table
 
 
 def draw_command(seed: int) -> Case:
@@ -49,10 +49,10 @@ def _call(result: Result, *arguments: object) -> Any:
     try:
         done = run_command(*arguments)
     except AssertionError as error:  # a traceback, or a command that hangs
-        result.find("crash", f"{' '.join(map(str, arguments[:1]))}: {_short(error)}")
+        result.find("crash", f"{' '.join(map(str, arguments[:1]))}: {shorten(error)}")
         return None
     if done.returncode not in (0, 1, 2):
-        result.find("crash", f"{arguments[0]} ends with {done.returncode}: {_short(done.stderr)}")
+        result.find("crash", f"{arguments[0]} ends with {done.returncode}: {shorten(done.stderr)}")
         return None
     return done
 
@@ -77,7 +77,7 @@ def _run(result: Result, setting: Setting, folder: Path) -> None:
         return
     expected = _in_python(case, path, policy, folder / "ours")
     if done.returncode != (0 if expected is None else 1):
-        result.find("command", f"ends with {done.returncode}, in Python: {_short(expected)}")
+        result.find("command", f"ends with {done.returncode}, in Python: {shorten(expected)}")
         return
     if expected is not None:
         check_refused(result, expected, done, folder / "out")
@@ -89,7 +89,7 @@ def _run(result: Result, setting: Setting, folder: Path) -> None:
     audited = _call(result, "audit", release, "--policy", policy, "--original", path, "--json")
     if audited is not None and audited.returncode != 0:
         result.find(
-            "true-release-refused", f"shoal audit ends with {audited.returncode}: {_short(audited.stdout, 400)}"
+            "true-release-refused", f"shoal audit ends with {audited.returncode}: {shorten(audited.stdout, 400)}"
         )
     result.checks["command audited"] += 1
 
@@ -121,7 +121,7 @@ def check_released(result: Result, setting: Setting, checked: Any, folder: Path)
     case = setting.case
     if checked.returncode != 0:
         result.find(
-            "command", f"check ends with {checked.returncode}, yet there is a release: {_short(checked.stdout)}"
+            "command", f"check ends with {checked.returncode}, yet there is a release: {shorten(checked.stdout)}"
         )
     release = folder / "out" / f"release.{case['input']}"
     ours = folder / "ours" / release.name

@@ -11,8 +11,9 @@ from typing import Any
 import shoal
 
 from .cases import POOLS, draw_values
-from .checks import Case, Result, _short, run_case
-from .setting import build_table
+from .checks import run_case
+from .results import Result, shorten
+from .setting import Case, build_table
 
 WORDS = ["age", "zip", "sex", "birth date", "name", "diagnosis", "city", "salary", "notes", "id", "q1", "é"]
 PRESETS = {"ema-0070": 11, "ihsn-3": 3, "ihsn-5": 5}
@@ -50,7 +51,7 @@ def run_draft(case: Case) -> Result:
             path.write_text(text, encoding="utf-8")
             release = shoal.anonymize(table, path)
     except shoal.AuditFailed as error:
-        result.find("audit-failed", _short(error))
+        result.find("audit-failed", shorten(error))
     except shoal.Infeasible:
         result.outcome = "infeasible"
     except shoal.TableError:
@@ -59,11 +60,11 @@ def run_draft(case: Case) -> Result:
         if "written as suppressed ones are" in str(error):
             result.outcome = "refused: Misfit"  # the value * is for people to replace
         else:
-            result.find("draft", f"the draft does not fit its own table: {_short(error)}")
+            result.find("draft", f"the draft does not fit its own table: {shorten(error)}")
     except shoal.ShoalError as error:
-        result.find("draft", f"the draft does not fit its own table: {type(error).__name__}: {_short(error)}")
+        result.find("draft", f"the draft does not fit its own table: {type(error).__name__}: {shorten(error)}")
     except Exception as error:
-        result.find("crash", f"{type(error).__name__}: {_short(error)}")
+        result.find("crash", f"{type(error).__name__}: {shorten(error)}")
     else:
         result.checks["draft"] += 1
         _check_k(result, case, release)

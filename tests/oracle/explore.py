@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .cases import name_of
-from .checks import Finding, Result
+from .results import Finding, Result
 
 
 @dataclass

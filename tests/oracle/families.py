@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .cases import draw_case
-from .checks import Case, Result, run_case
+from .checks import run_case
 from .commands import draw_command, run_line
 from .drafts import draw_draft, run_draft
 from .files import draw_file, run_file
 from .forms import draw_form, run_form
 from .gateways import draw_gateway, run_gateway
+from .results import Result
+from .setting import Case
 from .sparks import draw_spark, run_spark
 from .special import draw_special, run_special
 

@@ -15,10 +15,12 @@ import polars as pl
 import shoal
 
 from .cases import draw_case
-from .checks import Case, Result, _short, check_safe, check_true, count_suppressed, give_aside, says_not_found
 from .definitions import Row
 from .meaning import same_value
-from .setting import Setting, build_table
+from .releases import check_safe, check_true
+from .results import Result, says_not_found, shorten
+from .rows import count_suppressed, give_aside
+from .setting import Case, Setting, build_table
 
 FORMATS = ["csv", "parquet", "jsonl", "excel", "feather"]
 UNSTREAMED = {"personal-k", "k-map", "delta-presence", "population-uniqueness", "differential-privacy"}
@@ -84,12 +86,12 @@ def _outcome(result: Result, call: Any, what: str) -> Any:
     try:
         return call()
     except shoal.AuditFailed as error:
-        result.find("audit-failed", f"{what}: {_short(error)}")
+        result.find("audit-failed", f"{what}: {shorten(error)}")
         return None
     except shoal.ShoalError as error:
         return error
     except Exception as error:
-        result.find("crash", f"{what}: {type(error).__name__}: {_short(error)}")
+        result.find("crash", f"{what}: {type(error).__name__}: {shorten(error)}")
         return None
 
 
@@ -106,11 +108,11 @@ def compare(result: Result, setting: Setting, release: Any, other: Any, folder: 
             result.find("stream", "released what the documentation says it refuses")
         return
     if isinstance(release, shoal.ShoalError) != isinstance(other, shoal.ShoalError):
-        result.find("stream", f"memory: {_short(release, 140)}; streamed: {_short(other, 140)}")
+        result.find("stream", f"memory: {shorten(release, 140)}; streamed: {shorten(other, 140)}")
     elif isinstance(release, shoal.ShoalError):
         both = says_not_found(release) == says_not_found(other)
         if type(release) is not type(other) or not both or str(release).splitlines()[0] != str(other).splitlines()[0]:
-            result.find("stream", f"memory says {_short(release, 140)}; streamed {_short(other, 140)}")
+            result.find("stream", f"memory says {shorten(release, 140)}; streamed {shorten(other, 140)}")
         result.checks["stream refused alike"] += 1
     else:
         ours = _outcome(result, lambda: release.write(folder / "same", format=kind, statistics=False), "write")

@@ -14,19 +14,11 @@ from typing import Any
 import shoal
 
 from .cases import POOLS, draw_hierarchy, draw_values
-from .checks import (
-    Case,
-    Result,
-    _short,
-    check_safe,
-    check_true,
-    count_suppressed,
-    give_aside,
-    rows_of,
-    says_not_found,
-)
 from .meaning import ORDERED, Reader, read_days, read_members, read_span, same_value, to_number
-from .setting import Setting, build_table
+from .releases import check_safe, check_true
+from .results import Result, rows_of, says_not_found, shorten
+from .rows import count_suppressed, give_aside
+from .setting import Case, Setting, build_table
 
 KEY = b"a key of the oracle, no secret"
 
@@ -86,11 +78,11 @@ def run_form(case: Case) -> Result:
         if case["form"] == "anatomy":
             check_eligible(result, setting, refused=True)
     except shoal.AuditFailed as error:
-        result.find("audit-failed", _short(error))
+        result.find("audit-failed", shorten(error))
     except shoal.ShoalError as error:
         result.outcome = f"refused: {type(error).__name__}"
     except Exception as error:
-        result.find("crash", f"{type(error).__name__}: {_short(error)}")
+        result.find("crash", f"{type(error).__name__}: {shorten(error)}")
     else:
         CHECKS[case["form"]](result, setting, release)
         again = shoal.audit(

@@ -15,9 +15,10 @@ import polars as pl
 
 import shoal
 
-from .checks import Case, Result, _short, is_true
 from .definitions import Row
-from .setting import Setting, build_table
+from .results import Result, shorten
+from .rows import is_true
+from .setting import Case, Setting, build_table
 
 COLUMNS = ["name", "age", "city", "sex", "illness"]
 
@@ -91,9 +92,9 @@ def run_gateway(case: Case) -> Result:
         with tempfile.TemporaryDirectory() as folder:
             _run(result, setting, Path(folder))
     except shoal.ShoalError as error:
-        result.outcome = f"refused: {type(error).__name__}: {_short(error, 80)}"
+        result.outcome = f"refused: {type(error).__name__}: {shorten(error, 80)}"
     except Exception as error:
-        result.find("crash", f"{type(error).__name__}: {_short(error)}")
+        result.find("crash", f"{type(error).__name__}: {shorten(error)}")
     if result.findings:
         result.outcome = "finding"
     result.seconds = time.perf_counter() - started

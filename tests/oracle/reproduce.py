@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .checks import Finding
+from .results import Finding
 
 HEAD = '''"""{kind}: {detail}
 

@@ -13,8 +13,8 @@ import polars as pl
 import shoal
 
 from .cases import draw_case
-from .checks import Case, Result, _short, rows_of
-from .setting import build_table
+from .results import Result, rows_of, shorten
+from .setting import Case, build_table
 
 
 @cache
@@ -64,16 +64,16 @@ def run_spark(case: Case) -> Result:
         try:
             outcomes.append(shoal.anonymize(given(), case["policy"]))
         except shoal.AuditFailed as error:
-            result.find("audit-failed", _short(error))
+            result.find("audit-failed", shorten(error))
         except shoal.ShoalError as error:
             outcomes.append(error)
         except Exception as error:
-            result.find("crash", f"{type(error).__name__}: {_short(error)}")
+            result.find("crash", f"{type(error).__name__}: {shorten(error)}")
     if len(outcomes) == 2:
         ours, theirs = outcomes
         refused = [isinstance(one, shoal.ShoalError) for one in outcomes]
         if refused[0] != refused[1]:
-            result.find("spark", f"memory: {_short(ours, 140)}; Spark: {_short(theirs, 140)}")
+            result.find("spark", f"memory: {shorten(ours, 140)}; Spark: {shorten(theirs, 140)}")
         elif not refused[0]:
             collected = [row.asDict() for row in theirs.table.collect()]
             if sorted(map(str, collected)) != sorted(map(str, rows_of(ours.frame))):

@@ -11,8 +11,8 @@ from typing import Any
 
 import shoal
 
-from .checks import Case, Result, _short
-from .setting import Setting, build_table
+from .results import Result, shorten
+from .setting import Case, Setting, build_table
 
 
 def draw_special(seed: int) -> Case:
@@ -85,12 +85,12 @@ def run_special(case: Case) -> Result:
     try:
         release = shoal.anonymize(build_table(case["columns"]), case["policy"])
     except shoal.AuditFailed as error:
-        result.find("audit-failed", _short(error))
+        result.find("audit-failed", shorten(error))
     except shoal.ShoalError as error:
         result.outcome = "infeasible" if isinstance(error, shoal.Infeasible) else f"refused: {type(error).__name__}"
-        result.checks[f"special {case['form']}: {_short(error, 60)}"] += 1
+        result.checks[f"special {case['form']}: {shorten(error, 60)}"] += 1
     except Exception as error:
-        result.find("crash", f"{type(error).__name__}: {_short(error)}")
+        result.find("crash", f"{type(error).__name__}: {shorten(error)}")
     else:
         (check_sample if case["form"] == "sample" else check_treated)(result, setting, release)
     if result.findings:

@@ -16,11 +16,12 @@ import pytest
 
 import shoal
 
-from .checks import Finding, Result, run_case
+from .checks import run_case
 from .matching import assign
 from .meaning import Reader, read_members
 from .optimum import search_nodes, search_partitions
 from .reproduce import write_script
+from .results import Finding, Result
 from .setting import Case, Setting
 
 CASE: Case = {
