@@ -164,3 +164,15 @@ def test_a_full_disk_leaves_nothing(release: shoal.Release, tmp_path: Path, monk
 
 def test_its_repr_says_what_matters(release: shoal.Release) -> None:
     assert repr(release) == "<Release k-anonymity=2; 16.7% of records suppressed; loss 0.2177>"
+
+
+@pytest.mark.parametrize("form", ["generalized", "anatomy"])
+def test_whole_floats_and_midnights_in_excel(form: str, tmp_path: Path) -> None:
+    """Excel has no 3.0 and no midnight: 3 and the day that it gives back are the same values."""
+    moments = [dt.datetime(2021, 5, day) for day in (1, 2, 1, 3)]
+    table = pl.DataFrame({"q": [1.0, 2.0, 1.0, 2.0], "pay": [3.0, 4.0, 5.0, 6.0], "since": moments})
+    more = {"others": "keep"} if form == "generalized" else {"others": "drop", "output": "anatomy"}
+    models = [{"name": "distinct-l-diversity", "on": "pay", "l": 2}]
+    policy = shoal.Policy(quasi_identifiers=["q"], sensitive=["pay"], models=models, seed=2**70, **more)
+    files = shoal.anonymize(table, policy).write(tmp_path / "out", format="excel")
+    assert shoal.audit(files["release"], policy, original=table).holds

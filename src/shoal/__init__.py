@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import algorithms, catalog, datasets, errors, hierarchies, models, risk, utility
     from shoal.auditing import Audit, audit
-    from shoal.errors import AuditFailed, Infeasible, Misfit, PolicyError, ShoalError, TableError
+    from shoal.errors import AuditFailed, Infeasible, Misfit, NotFound, PolicyError, ShoalError, TableError
     from shoal.pipeline import anonymize
     from shoal.policy import Policy
     from shoal.release import Release
@@ -50,6 +50,7 @@ _WHERE = {
     "AuditFailed": "shoal.errors",
     "Infeasible": "shoal.errors",
     "Misfit": "shoal.errors",
+    "NotFound": "shoal.errors",
     "Policy": "shoal.policy",
     "PolicyError": "shoal.errors",
     "Release": "shoal.release",
@@ -71,6 +72,7 @@ __all__ = [
     "AuditFailed",
     "Infeasible",
     "Misfit",
+    "NotFound",
     "Policy",
     "PolicyError",
     "Release",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -13,10 +13,11 @@ from shoal.auditing.class_statistics import statistics_faults
 from shoal.auditing.ends import ends_columns, ends_faults
 from shoal.auditing.hygiene import bytes_faults
 from shoal.auditing.pseudonyms import pseudonym_faults
-from shoal.errors import Fault
-from shoal.outputs import Generalized, Statistics
+from shoal.errors import Fault, TableError
+from shoal.outputs import Anatomy, Generalized, Statistics
 from shoal.policy import Policy
 from shoal.tables import open_table
+from shoal.tables.columns import of_kind, plain
 from shoal.tables.files import format_of
 
 
@@ -41,11 +42,41 @@ class Beside:
             return cls(open_table(given, types=False).frame, Path(given))
         return cls() if given is None else cls(open_table(given).frame)
 
+    def in_types_of(self, raw: pl.DataFrame, policy: Policy) -> Beside:
+        """Return the same, columns that are published as they are in the types of the original."""
+        return self if self.frame is None else replace(self, frame=in_types_of(raw, self.frame, policy))
+
     def bytes_faults(self, raw: pl.DataFrame | None) -> list[Fault]:
         """Return a fault where its file holds raw values that it does not show."""
         if raw is None or self.frame is None or self.path is None:
             return []
         return bytes_faults(self.path.read_bytes(), format_of(self.path), self.frame, raw)
+
+
+def in_types_of(raw: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return a published table, columns that are published as they are in the types of the original.
+
+    A file may give them others: Excel has no 3.0 and no midnight, and reads them back as 3 and as a day. What is no
+    value of the original's type stays as it is, and will be found to be none of its values.
+    """
+    generalized = () if isinstance(policy.output, Anatomy) else tuple(policy.quasi_identifiers)
+    return pl.DataFrame(
+        [
+            _in_type_of(raw[name], frame[name]) if name in raw.columns and name not in generalized else frame[name]
+            for name in frame.columns
+        ]
+    )
+
+
+def _in_type_of(original: pl.Series, column: pl.Series) -> pl.Series:
+    if column.dtype in (pl.String, original.dtype):
+        return column
+    try:
+        mine, kind = plain(column), plain(original).dtype
+    except TableError:  # a type that is never published
+        return column
+    cast = of_kind(mine, kind)
+    return cast.alias(column.name) if cast.null_count() == mine.null_count() else column
 
 
 def without_added(

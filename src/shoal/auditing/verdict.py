@@ -21,7 +21,7 @@ from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.losses import losses
 from shoal.auditing.measured import Measures, measured
-from shoal.auditing.outputs import Beside, without_added
+from shoal.auditing.outputs import Beside, in_types_of, without_added
 from shoal.auditing.reading import Reader
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
@@ -307,7 +307,10 @@ def audit(
         raise Misfit("attacks need the records one by one", got="a tallied table", hint="expand it")
     if asked is not None and given is not None and given.apart:
         raise Misfit("statistics need whole records", got="columns that were counted apart")
-    second, whole = Beside.of(beside, table, policy), frame
+    second = Beside.of(beside, table, policy)
+    if raw is not None:
+        frame, second = in_types_of(raw, frame, policy), second.in_types_of(raw, policy)
+    whole = frame
     if isinstance(policy.output, Anatomy):
         from shoal.auditing.anatomy import audit_anatomy
 
@@ -330,11 +333,9 @@ def audit(
     models = tuple(_recounted(model, census) for model in policy.models)
     records = published.records if given is None else given.records
     left_out = max(records - published.records, 0)
-    silent_table, starred = shows_nothing(counted.classes, policy), counted.starred
-    if silent_table:
-        faults.append(_SHOWS_NOTHING)
-        starred = _starred_among_all(before, policy, rows, often, left_out)
-    faults += _suppression_faults(policy, records, starred, left_out)
+    is_silent = shows_nothing(counted.classes, policy)
+    starred = _starred_among_all(before, policy, rows, often, left_out) if is_silent else counted.starred
+    faults += [*([_SHOWS_NOTHING] if is_silent else []), *_suppression_faults(policy, records, starred, left_out)]
     utility: dict[str, Measured] = {}
     columns: dict[str, dict[str, Any]] = {}
     if raw is not None:
@@ -363,7 +364,7 @@ def audit(
         missing_values(counted.classes, frame, raw, policy, often.published, often.original),
         written_as(counted.classes, counted.is_starred, len(policy.quasi_identifiers)),
         attacked(risks, known, lambda: gathered(frame, tables, policy, counted, progress), given=tables.given),
-        silent_table,
+        is_silent,
     )
 
 

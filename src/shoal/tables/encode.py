@@ -33,6 +33,10 @@ Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.integer]
 
 
+_SEEDS = 2**63
+"""Kernels take seeds below this; secret ones are larger."""
+
+
 @dataclass(frozen=True)
 class Part:
     """What a search must know of the whole table where its records are but a block of it."""
@@ -135,7 +139,7 @@ class Encoded:
             self.background,
             policy.loss,
             allowed,
-            policy.seed,
+            policy.seed % _SEEDS,
             progress,
             self.barred,
         )
