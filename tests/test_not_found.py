@@ -329,3 +329,19 @@ def test_datafly_does_not_stop_where_all_would_be_suppressed() -> None:
         suppressed="drop",
     )
     assert shoal.anonymize(table, policy).table["q"].to_list() == ["*"] * 4
+
+
+@pytest.mark.parametrize("unit", [10, 10**4, 10**10])
+def test_thinning_counts_of_any_size(unit: int) -> None:
+    frame = pl.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]})
+    table = shoal.Tallied(frame, pl.Series([5 * unit, unit, 4 * unit, unit]))
+    policy = Policy(
+        quasi_identifiers=["q"],
+        sensitive=["s"],
+        max_suppressed=0.9,
+        algorithm="mondrian",
+        suppressed="drop",
+        models=[K2, {"name": "entropy-l-diversity", "on": "s", "l": 2}],
+    )
+    made = shoal.anonymize(table, policy)
+    assert made.table.records == 4 * unit

@@ -171,3 +171,27 @@ def test_another_level_than_the_fixed_one_is_found() -> None:
     coarser = made.with_columns(age=pl.when(pl.col("age") < "[40").then(pl.lit("[20, 40)")).otherwise("age"))
     checked = shoal.audit(coarser, policy, original=table)
     assert [fault.what for fault in checked.failures()] == ["published at another level than the policy fixes"]
+
+
+def test_stars_at_a_fixed_level_are_those_of_missing_values() -> None:
+    raw = pl.DataFrame({"q": [1, 1, 2, 2, 3, 4, None], "r": ["a"] * 7})
+    policy = shoal.Policy(
+        quasi_identifiers={"q": {"hierarchy": "suppress", "missing": "wildcard"}, "r": "suppress"},
+        algorithm={"name": "fixed-levels", "levels": {"q": 0, "r": 0}},
+        models=[{"name": "k-anonymity", "k": 2}],
+    )
+    lie = pl.DataFrame({"q": ["1", "1", "2", "2", "*", "*", "*"], "r": ["a"] * 7})
+    assert outcome(shoal.audit(lie, policy, original=raw), "levels") == "failed"
+    few = raw.with_columns(q=pl.Series([1, 1, 2, 2, None, None, None]))
+    assert outcome(shoal.audit(lie, policy, original=few), "levels") == "passed"
+
+
+def test_a_lie_in_a_table_of_many_small_classes_is_found() -> None:
+    """Only the records under a text are touched: classes times records would be too many to look at."""
+    count = 70_000
+    raw = pl.DataFrame({"q": np.arange(count) // 2, "s": np.random.default_rng(0).integers(0, 10**6, count)})
+    policy = shoal.Policy(quasi_identifiers=["q"], sensitive=["s"], models=[{"name": "k-anonymity", "k": 2}])
+    shown = raw.with_columns(raw["q"].cast(pl.String))
+    assert shoal.audit(shown.sort("q", "s"), policy, original=raw).holds
+    moved = shown.with_columns(pl.Series("s", np.roll(raw["s"].to_numpy(), 2))).sort("q", "s")
+    assert outcome(shoal.audit(moved, policy, original=raw), "truth") == "failed"

@@ -134,13 +134,14 @@ def _capped(kept: Ints, members: Ints, values: Ints, most: Ints) -> Ints:
     own, numbers = kept[order], pairs[order]
     totals = np.bincount(pairs, kept).astype(np.int64)[numbers]
     ends = np.cumsum(own)
-    begins = (ends - own)[np.searchsorted(numbers, numbers)]
-    allowed = np.minimum(most[members[order]], totals)
-    share = ((ends - begins) * allowed) // np.maximum(totals, 1) - ((ends - own - begins) * allowed) // np.maximum(
-        totals, 1
-    )
+    before = ends - own
+    begins = before[np.searchsorted(numbers, numbers)]
+    # the product of two counts may not fit: then in whole numbers of any size
+    room = object if int(totals.max(initial=0)) ** 2 >= 2**63 else np.int64
+    allowed = np.minimum(most[members[order]], totals).astype(room)
+    share = (ends - begins) * allowed // np.maximum(totals, 1) - (before - begins) * allowed // np.maximum(totals, 1)
     result = np.empty_like(kept)
-    result[order] = share
+    result[order] = share.astype(np.int64)
     return result
 
 

@@ -76,7 +76,7 @@ def assign(
     texts = [_texts_by_class(frame[name], classes, count) for name in readers]
     suppressed = np.logical_and.reduce([(column == STAR).fill_null(False).to_numpy() for column in texts])
     covers = [
-        _Cover.of(column, suppressed, reader, codes)
+        _Cover(column, suppressed, reader, codes)
         for column, reader, codes in zip(texts, readers.values(), held.codes.T, strict=True)
     ]
     pairs = _Pairs(covers, members, wanted_values, held.values, count)
@@ -138,36 +138,46 @@ def _texts_by_class(column: pl.Series, classes: Ints, count: int) -> pl.Series:
     return texts_of(column).gather(first)
 
 
-@dataclass(frozen=True)
 class _Cover:
-    """Which values may show the texts of one column."""
+    """Which distinct original records may show the texts of one column."""
 
-    of_class: Ints
-    """The text of each class; the last is that of suppressed records, which any may show."""
-    table: Bools
-    """Which codes may show each text."""
-    codes: Ints
-    """The code of each distinct original record."""
-    records: Ints
-    """How many of these may show each text."""
-
-    @classmethod
-    def of(cls, texts: pl.Series, suppressed: Bools, reader: Reader, codes: Ints) -> _Cover:
+    def __init__(self, texts: pl.Series, suppressed: Bools, reader: Reader, codes: Ints) -> None:
         distinct, of_class = numbered(texts)
-        table = reader.allowing(distinct)
-        table = np.vstack([table, np.ones_like(table[:1])])
-        of_class = np.where(suppressed, len(distinct), of_class)
-        return cls(of_class, table, codes, table @ np.bincount(codes, minlength=table.shape[1]))
+        size = len(reader.domain) + 1
+        self.allowed = [*(reader.allowed_codes(text) for text in distinct), range(size)]
+        """The codes that may show each text; the last is that of suppressed records, which any may show."""
+        self.of_class = np.where(suppressed, len(distinct), of_class)
+        self.codes = codes
+        self.by_code = np.argsort(codes, kind="stable")
+        self.starts = np.searchsorted(codes[self.by_code], np.arange(size + 1))
+        counts = np.diff(self.starts)
+        self.records = np.array([counts[_sliced(allowed)].sum() for allowed in self.allowed], np.int64)
+        """How many records may show each text."""
+        self.marks = np.zeros(size, bool)
 
     def rows(self, number: int, among: Ints | None) -> Ints | None:
         """Return which of some distinct original records may show the text of a class; ``None`` is all of them."""
         text = int(self.of_class[number])
+        allowed = self.allowed[text]
         if self.records[text] == len(self.codes):
             return among
         if among is None:
-            return np.flatnonzero(self.table[text][self.codes])
-        fits: Bools = self.table[text][self.codes[among]]
+            return self._all_rows(allowed)
+        self.marks[_sliced(allowed)] = True
+        fits: Bools = self.marks[self.codes[among]]
+        self.marks[_sliced(allowed)] = False
         return among[fits]
+
+    def _all_rows(self, allowed: Ints | range) -> Ints:
+        """Return the records that have some codes; records are sorted by code once, so that only these are touched."""
+        if isinstance(allowed, range):
+            return self.by_code[self.starts[allowed.start] : self.starts[allowed.stop]]
+        ends = zip(self.starts[allowed].tolist(), self.starts[allowed + 1].tolist(), strict=True)
+        return np.concatenate([self.by_code[:0], *(self.by_code[first:last] for first, last in ends)])
+
+
+def _sliced(allowed: Ints | range) -> Ints | slice:
+    return slice(allowed.start, allowed.stop) if isinstance(allowed, range) else allowed
 
 
 class _Pairs:
@@ -185,9 +195,7 @@ class _Pairs:
         self.value_starts = np.searchsorted(held[self.by_value], np.arange(int(wanted.max(initial=0)) + 2))
         valued = np.bincount(members, np.diff(self.value_starts)[wanted], minlength=count)
         self.begins_with_values = valued < covered.min(axis=0)
-        first = np.where(self.begins_with_values, valued, len(held))
-        rest = np.minimum(valued, covered.min(axis=0)) * (covered < len(held)).sum(axis=0)
-        self.looks = float((first + rest).sum())
+        self.looks = float((np.minimum(valued, covered.min(axis=0)) * (1 + (covered < len(held)).sum(axis=0))).sum())
         """How many cells are looked at, at most."""
 
     def fitting(self) -> tuple[Ints, Ints] | None:

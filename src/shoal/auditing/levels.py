@@ -30,7 +30,10 @@ def level_faults(classes: pl.DataFrame, policy: Policy, readers: Mapping[str, Re
     faults = []
     for key, (name, reader) in zip(keys, readers.items(), strict=True):
         shown = reader.shown_at(levels.get(name, 0))
-        others = sorted({text for text in classes[key].to_list() if text is not None and text not in shown})
+        others = {text for text in classes[key].to_list() if text is not None and text not in shown}
+        stars = int(classes.filter((pl.col(key) == STAR).fill_null(False))["records"].sum())
+        if reader.wild and stars <= reader.missing:
+            others.discard(STAR)  # so a missing value shows itself, if it may be any
         if others:
-            faults.append(Fault("published at another level than the policy fixes", name, examples(others)))
+            faults.append(Fault("published at another level than the policy fixes", name, examples(sorted(others))))
     return faults

@@ -185,35 +185,40 @@ class Reader:
         return missing if value is None else self.place.get(value, -1) in values
 
     def shown_at(self, level: int) -> set[str]:
-        """Return the texts that values show at a level of the hierarchy."""
-        wild = {STAR} if self.wild and self.blank else set()
+        """Return the texts that values which are not missing show at a level of the hierarchy."""
         if level == 0:
-            return {*self.place, *wild}
-        return {*(self.steps[level - 1].names if level <= len(self.steps) else (STAR,)), *wild}
+            return {*self.place}
+        return {*(self.steps[level - 1].names if level <= len(self.steps) else (STAR,))}
 
     def allows(self, text: str | None, value: str | None) -> bool:
         """Whether a record with a value may show a text: it covers the value, and is not above its boundary."""
         bound = None if value is None else self.bounds.get(self.place.get(value, -1))
         return self.covers(text, value) and (bound is None or bound.issuperset(self.values_of(text)[0]))
 
-    def allowing(self, texts: Sequence[str | None]) -> Bools:
-        """Return which values may show each text, the missing one last; any where nobody can read it."""
-        table = self.covering(texts)
-        for number, text in enumerate(texts if self.bounds else ()):
-            values = self.values_of(text)[0]
-            table[number, [value for value, under in self.bounds.items() if not under.issuperset(values)]] = False
-        return table
+    def allowed_codes(self, text: str | None) -> Ints | range:
+        """Return the values that may show a text: those that it covers and whose boundary it is not above."""
+        codes = self.codes(text)
+        if not self.bounds:
+            return codes
+        values = self.values_of(text)[0]
+        held_back = [value for value, under in self.bounds.items() if not under.issuperset(values)]
+        return np.setdiff1d(np.asarray(codes, np.int64), held_back)
+
+    def codes(self, text: str | None) -> Ints | range:
+        """Return the values that a text may stand for, in order, the missing one last; any where nobody can read it."""
+        size, penalty = len(self.domain), self.penalty(text)
+        if penalty is None or (text is None and penalty) or text == STAR:
+            return range(size + 1)
+        values, missing = self.values_of(text)
+        if isinstance(values, range) and not missing:
+            return values
+        return np.array([*sorted(values), *([size] if missing else [])], np.int64)
 
     def covering(self, texts: Sequence[str | None]) -> Bools:
         """Return which values each text may stand for, the missing one last; any where nobody can read it."""
         table = np.zeros((len(texts), len(self.domain) + 1), bool)
         for number, text in enumerate(texts):
-            values, missing = self.values_of(text)
-            penalty = self.penalty(text)
-            table[number, list(values)] = True
-            table[number, -1] = missing
-            if penalty is None or (text is None and penalty):
-                table[number] = True
+            table[number, self.codes(text)] = True
         return table
 
     def values_of(self, text: str | None) -> tuple[Collection[int], bool]:

@@ -11,7 +11,6 @@ import polars as pl
 from shoal.auditing.reading import Reader, numbered
 from shoal.errors import Fault, examples
 
-Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 _NESTED = 300_000_000
@@ -40,20 +39,21 @@ def supply_faults(classes: pl.DataFrame, readers: Mapping[str, Reader]) -> list[
 class _Cover:
     """What the published texts of a column may stand for."""
 
-    def __init__(self, texts: list[str | None], of_class: Ints, table: Bools, held: Ints) -> None:
-        self.texts, self.of_class, self.table, self.held = texts, of_class, table, held
+    def __init__(self, texts: list[str | None], of_class: Ints, reader: Reader) -> None:
+        self.texts, self.of_class, self.reader = texts, of_class, reader
 
     @classmethod
     def of(cls, column: pl.Series, reader: Reader) -> _Cover:
-        texts, of_class = numbered(column)
-        return cls(texts, of_class, reader.covering(texts), np.append(reader.records, reader.missing))
+        return cls(*numbered(column), reader)
 
     def overdrawn(self, records: Ints) -> list[str]:
         """Return the texts under which more is published than the original has."""
         published = np.bincount(self.of_class, records, minlength=len(self.texts))
+        held = np.append(self.reader.records, self.reader.missing)
         under = published
-        if len(self.texts) ** 2 * self.table.shape[1] <= _NESTED:
-            outside = self.table.astype(np.float32) @ (~self.table).astype(np.float32).T
+        if len(self.texts) ** 2 * len(held) <= _NESTED:
+            table = self.reader.covering(self.texts)
+            outside = table.astype(np.float32) @ (~table).astype(np.float32).T
             under = published @ (outside == 0)  # texts that say at least as much
-        available = self.table @ self.held
+        available = np.array([held[self.reader.codes(text)].sum() for text in self.texts], np.int64)
         return sorted(str(text) for text, more in zip(self.texts, under > available, strict=True) if more)
