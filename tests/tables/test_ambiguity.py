@@ -20,6 +20,7 @@ from shoal.errors import Fault, Infeasible, Misfit, Refused
 from shoal.exploring import compare, lattice
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
+from shoal.hierarchies import Tree
 from shoal.policy import Policy
 
 K2 = [{"name": "k-anonymity", "k": 2}]
@@ -102,6 +103,13 @@ def test_names_of_labels_stay_apart_whatever_they_are() -> None:
     texts = ["e", "e (group)", "x", "y", "z"]
     (step,) = (one for one in levels.steps(Domain.of("text", texts)) if len(one.names) > 1)
     assert len(set(step.names)) == 3 and not set(step.names) & set(texts)
+
+
+def test_labels_that_would_get_one_name_do_not() -> None:
+    built = Tree(nodes={"X": ["X", "a", "b"], "X (group)": ["X (group)", "c", "d"]})
+    steps = built.steps(Domain.of("text", ["X", "X (group)", "a", "b", "c", "d"]))
+    (step,) = (one for one in steps if len(one.names) > 1)
+    assert len(set(step.names)) == 2 and not {"X", "X (group)"} & set(step.names)
 
 
 def test_a_label_above_every_boundary_is_never_shown() -> None:

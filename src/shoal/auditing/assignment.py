@@ -101,7 +101,7 @@ class _Cells:
     @classmethod
     def of(cls, columns: list[pl.Series], readers: Mapping[str, Reader], values: Ints, often: Often) -> _Cells:
         codes = [codes_of(column, reader.domain) for column, reader in zip(columns, readers.values(), strict=True)]
-        of_record, first = values, np.zeros(0, np.int64)
+        of_record = values
         for column in codes:
             of_record = np.unique(of_record * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].astype(
                 np.int64

@@ -138,7 +138,8 @@ def _explained(frame: pl.DataFrame, original: Original, counted: Counted, often:
         return Check("truth", _ASKS["truth"], not_run=_APART)
     found = assign(frame, original.frame, counted.of_each.to_numpy(), original.readers, often)
     if found.too_large:
-        return Check("truth", _ASKS["truth"], not_run=f"too large: {found.too_large}")
+        note = Fault("whether original records explain the table was not looked at", got=found.too_large, kind="note")
+        return Check("truth", _ASKS["truth"], (note,), not_run=f"too large: {found.too_large}")
     if not found.unexplained:
         return _check("truth", ())
     what = "no assignment of original records explains what is published: values were moved, exchanged or made up"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -200,9 +201,25 @@ class Reader:
         codes = self.codes(text)
         if not self.bounds:
             return codes
-        values = self.values_of(text)[0]
-        held_back = [value for value, under in self.bounds.items() if not under.issuperset(values)]
-        return np.setdiff1d(np.asarray(codes, np.int64), held_back)
+        values, boundaries = self.values_of(text)[0], self._boundary_of[np.asarray(codes, np.int64)]
+        above = [
+            number for number in np.unique(boundaries[boundaries >= 0]) if not self._under[number].issuperset(values)
+        ]
+        return np.asarray(codes, np.int64)[~np.isin(boundaries, above)] if above else codes
+
+    @cached_property
+    def _under(self) -> list[set[int]]:
+        """The values under each boundary that bounds some value."""
+        return list({id(under): under for under in self.bounds.values()}.values())
+
+    @cached_property
+    def _boundary_of(self) -> Ints:
+        """The number of each value's boundary, -1 where it has none, as the missing one, the last."""
+        numbers = {id(under): number for number, under in enumerate(self._under)}
+        result = np.full(len(self.domain) + 1, -1, np.int64)
+        for value, under in self.bounds.items():
+            result[value] = numbers[id(under)]
+        return result
 
     def codes(self, text: str | None) -> Ints | range:
         """Return the values that a text may stand for, in order, the missing one last; any where nobody can read it."""

@@ -147,7 +147,11 @@ class Tree(Hierarchy):
         for value, path in named.items():
             for label in path[:-1]:
                 under.setdefault(label, set()).add(value)
-        names = {label: _apart(label, {*named, *under}) for label in named.keys() & under if under[label] != {label}}
+        names, taken = dict[str, str](), {*named, *under}
+        for label, values in under.items():
+            if label in named and values != {label}:
+                names[label] = _apart(label, taken)
+                taken.add(names[label])
         if not names:
             return named
         return {value: (*(names.get(label, label) for label in path[:-1]), value) for value, path in named.items()}
