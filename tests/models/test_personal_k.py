@@ -92,7 +92,7 @@ def test_asks_are_kept_and_never_published(tmp_path: Path) -> None:
 def test_a_published_ask_is_found() -> None:
     published = table([2, 2]).select(pl.lit("*").alias("age"), "own")
     faults = [str(fault) for fault in shoal.audit(published, policy(), asks={"own": [2, 2]}).faults]
-    assert faults == ["own: what persons ask for is published."]
+    assert "own: what persons ask for is published." in faults
 
 
 def test_persons_are_counted_with_a_subject() -> None:

@@ -79,9 +79,9 @@ def test_texts_that_could_be_read_in_two_ways_are_refused(spark: Any, limits: di
     policy = Policy(quasi_identifiers=["q"], sensitive=["s"], models=K)
     with pytest.raises(Misfit, match="written as suppressed ones are"):
         shoal.anonymize(there(spark, frame), policy, **limits)
-    nodes = {"*": {"a": ["a", "b"], "rest": ["c"]}}
+    nodes = {"*": {"{a, c}": ["a", "b"], "rest": ["c"]}}
     labelled = policy.replace(quasi_identifiers={"q": {"hierarchy": "tree", "nodes": nodes}})
-    with pytest.raises(Misfit, match="labels called like values"):
+    with pytest.raises(Misfit, match="labels that read as a set"):
         shoal.anonymize(there(spark, frame.filter(pl.col("q") != "*")), labelled, **limits)
 
 
