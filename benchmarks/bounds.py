@@ -12,10 +12,10 @@ import numpy as np
 from benchmarks import data
 from benchmarks.results import Result, timed
 from shoal.algorithms.base import Problem
-from shoal.bounds import LowerBound
+from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
-from shoal.tables.encode import encode
 
 NAME = "bounds"
 _CASES = {

@@ -9,8 +9,8 @@ import polars as pl
 
 from benchmarks.results import SHARED
 from shoal import datasets
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 OCCUPATIONS = {
     "*": {

@@ -22,14 +22,14 @@ import polars as pl
 import shoal
 from benchmarks import data, peers
 from benchmarks.results import ROOT, Result, timed
-from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Problem
-from shoal.catalog import find
-from shoal.decision import decide
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.pipeline.encode import encode
+from shoal.pipeline.publish import apply
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
-from shoal.tables.apply import apply
-from shoal.tables.encode import encode
+from shoal.registry import find
 from shoal.utility.base import Metric
 
 NAME = "full_domain"

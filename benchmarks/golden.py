@@ -28,17 +28,17 @@ import numpy as np
 import polars as pl
 
 from benchmarks.results import SHARED, Result
-from shoal.algorithms._best import Best
-from shoal.algorithms._lattice import Lattice, Looked
-from shoal.algorithms._walk import Test
 from shoal.algorithms.base import Problem
-from shoal.catalog import find
-from shoal.frequencies import Classes
+from shoal.algorithms.full_domain._best import Best
+from shoal.algorithms.full_domain._lattice import Lattice, Looked
+from shoal.algorithms.full_domain._walk import Test
+from shoal.encoding.frequencies import Classes
 from shoal.models._across import tables_of
 from shoal.models.base import Holds
 from shoal.models.delta_presence import DeltaPresence
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
+from shoal.registry import find
 from shoal.utility.base import Metric
 
 NAME = "golden"

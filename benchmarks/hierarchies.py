@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks.results import Result, timed
-from shoal import catalog
+from shoal import registry as catalog
+from shoal.pipeline.encode import encode_column
 from shoal.policy import Policy
-from shoal.tables.encode import encode_column
 
 _PARAMETERS: dict[str, dict[str, Any] | None] = {
     "intervals": {"widths": [10, 100, 1000]},

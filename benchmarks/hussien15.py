@@ -272,7 +272,8 @@ falls; that there is less of it does not follow.
 
 ## Where we differ
 
-- The threshold decides on requests, not on releases: `shoal.weighing.weigh` says *release* or *anonymize* for the
+- The threshold decides on requests, not on releases: `shoal.policy.disclosure_weights.weigh` says *release* or
+*anonymize* for the
   columns that a request touches. The paper hands out raw data at or under the threshold; a release of ours promises
   its models, so they hold in it whatever its columns weigh.
 - At the threshold: "under" is released and "above" changed, equal is not said; here equal is released, unless an

@@ -14,11 +14,11 @@ import polars as pl
 
 from benchmarks import data
 from benchmarks.results import Result, Timed, timed
-from shoal.algorithms.shoal import _ROUNDS, Shoal
-from shoal.decision import Decision, decide
+from shoal.algorithms.local.shoal import _ROUNDS, Shoal
+from shoal.pipeline.encode import encode
+from shoal.pipeline.solve import Decision, decide
 from shoal.policy import Policy
 from shoal.recodings.publication import publish
-from shoal.tables.encode import encode
 
 NAME = "local_recoding"
 LONG = 2.0

@@ -18,8 +18,8 @@ import polars as pl
 
 import shoal
 from benchmarks import data, stages
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 

@@ -8,7 +8,7 @@ import shoal
 from benchmarks import data, peers
 from benchmarks.results import Result, timed
 from shoal.auditing import Audit
-from shoal.tables.encode import encode
+from shoal.pipeline.encode import encode
 
 NAME = "mondrian_adult"
 _SUPPRESSIONS = (0, 5)

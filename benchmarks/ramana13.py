@@ -13,8 +13,8 @@ from pathlib import Path
 import shoal
 from benchmarks import data
 from benchmarks.results import Result
-from shoal.bounds import LowerBound
-from shoal.decision import decide
+from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.pipeline.solve import decide
 from shoal.reporting.lines import Panel, panels
 
 NAME = "ramana13"

@@ -16,7 +16,7 @@ import polars as pl
 import shoal
 from benchmarks import data
 from benchmarks.results import Result
-from shoal.bounds import LowerBound
+from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.policy import Policy
 from shoal.reporting.lines import Panel, panels
 

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from shoal import decision, manifest, pipeline
+from shoal.pipeline import anonymize as pipeline
+from shoal.pipeline import manifest
+from shoal.pipeline import solve as decision
 from shoal.policy import Policy
 
 _WATCHED = (

@@ -12,8 +12,8 @@ import numpy as np
 
 import shoal
 from benchmarks.results import Result
-from shoal.domains import Domain
-from shoal.exploring import lattice
+from shoal.encoding.domains import Domain
+from shoal.explore.lattice import lattice
 from shoal.hierarchies import CardinalityBased, Conventional, DivisorBased, Hierarchy, ImprovedOnTheFly
 from shoal.policy import Policy
 

@@ -6,7 +6,7 @@ import os
 
 from hypothesis import settings
 
-from shoal.tables import fingerprint
+from shoal.engines import fingerprint
 
 # thousands of releases are made here: their manifests need not be slow to guess against
 fingerprint.STRETCH = 2**4

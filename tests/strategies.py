@@ -12,15 +12,15 @@ from unittest import mock
 import polars as pl
 from hypothesis import strategies as st
 
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.counted import Tallied
 from shoal.policy import Policy
-from shoal.tables.tallied import Tallied
 
 
 @contextmanager
 def unexplained() -> Iterator[None]:
     """Leave out what would work where nothing does: random policies often ask for too much, and trying takes long."""
-    with mock.patch("shoal.pipeline.explained", lambda error, *_: error):
+    with mock.patch("shoal.pipeline.anonymize.explained", lambda error, *_: error):
         yield
 
 

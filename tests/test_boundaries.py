@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import catalog
-from shoal.decision import Decision, decide
+from shoal import registry as catalog
 from shoal.errors import Infeasible
+from shoal.pipeline.solve import Decision, decide
 from shoal.policy import Policy
 from shoal.recodings.publication import pieces_of
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import bounds
 from shoal.algorithms.base import Problem
-from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.shoal import Shoal
-from shoal.bounds import LowerBound
-from shoal.decision import Decision
+from shoal.algorithms.bounds import lower_bound as bounds
+from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.algorithms.local.mondrian import Mondrian
+from shoal.algorithms.local.shoal import Shoal
+from shoal.pipeline.encode import Encoded, encode
+from shoal.pipeline.solve import Decision
 from shoal.policy import Policy
 from shoal.recodings.local import Local
 from shoal.recodings.publication import publish
 from shoal.reporting import render
-from shoal.tables.encode import Encoded, encode
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
 TREES: list[Any] = [
@@ -132,12 +132,12 @@ def bounds_of(problem: Problem) -> Iterator[float]:
     yield LowerBound(effort=0).of(problem).total
     yield LowerBound(effort=0.02).of(problem).total
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.sharing._MUCH", 0.0)
+        patch.setattr("shoal.algorithms.bounds.dual_bound._MUCH", 0.0)
         yield LowerBound(effort=0.02).of(problem).total
     for work in (100, 1_000, 60_000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("shoal.bounds._CELL", 0)
-            patch.setattr("shoal.bounds._LEAST", work)
+            patch.setattr("shoal.algorithms.bounds.lower_bound._CELL", 0)
+            patch.setattr("shoal.algorithms.bounds.lower_bound._LEAST", work)
             yield LowerBound(effort=1e-9).of(problem).total
 
 
@@ -224,9 +224,9 @@ def wide(records: int, columns: int, k: int) -> Problem:
 
 def test_a_table_of_more_boxes_than_there_is_work_for_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, found = wide(300, 3, 5), []
-    monkeypatch.setattr("shoal.bounds._CELL", 0)
+    monkeypatch.setattr("shoal.algorithms.bounds.lower_bound._CELL", 0)
     for work in (40_000, 100_000, 10**6, 10**9):
-        monkeypatch.setattr("shoal.bounds._LEAST", work)
+        monkeypatch.setattr("shoal.algorithms.bounds.lower_bound._LEAST", work)
         found.append(LowerBound(effort=0).of(problem))
     totals = [bound.total for bound in found]
     assert 0.0 < totals[0] < totals[1] < totals[2] < totals[3]

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalog import find
 from shoal.errors import Infeasible
-from shoal.exploring import compare
+from shoal.explore.lattice import compare
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.models.base import titles
 from shoal.policy import Policy
+from shoal.registry import find
 from tests.command import run
 from tests.gateway.conftest import Memory
 

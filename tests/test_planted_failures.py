@@ -11,13 +11,15 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import auditing, pipeline, release
-from shoal.algorithms.mondrian import Mondrian
+from shoal import auditing
+from shoal.algorithms.local.mondrian import Mondrian
 from shoal.auditing.hygiene import bytes_faults
+from shoal.engines.memory import write
 from shoal.errors import AuditFailed
 from shoal.models.k_anonymity import KAnonymity
+from shoal.pipeline import anonymize as pipeline
+from shoal.pipeline import release
 from shoal.recodings.local import Local
-from shoal.tables import write
 
 
 @pytest.fixture

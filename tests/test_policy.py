@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import notation
 from shoal.algorithms import Exhaustive, Mondrian
+from shoal.encoding import yaml as notation
 from shoal.errors import PolicyError
 from shoal.hierarchies import Intervals, Mask, Suppress, Tree
 from shoal.models import DistinctLDiversity, KAnonymity

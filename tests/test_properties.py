@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.decision import decide
+from shoal.engines.counted import untallied
 from shoal.errors import Infeasible, Misfit
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
-from shoal.tables.tallied import untallied
 
 from .strategies import tables_and_policies, tables_with_a_star, tally, unexplained
 
@@ -78,7 +78,7 @@ def test_search_and_audit_count_the_same_loss(case: tuple[pl.DataFrame, Policy])
         return
     decision = decide(table, policy)
     for name, measured in release.audit.utility.items():
-        metric: Any = policy.loss if name == policy.loss.key() else shoal.catalog.find("utility", name)()
+        metric: Any = policy.loss if name == policy.loss.key() else shoal.registry.find("utility", name)()
         if metric.known(decision.outcome()):  # some are told by audits only
             assert metric.measure(decision.outcome()).total == pytest.approx(measured.total), name
 
@@ -134,7 +134,10 @@ def test_a_value_that_is_written_as_suppressed_ones_are_is_refused_before_any_se
 ) -> None:
     table, policy = case
     given = tally(table) if is_tallied and not untallied(policy) else table
-    with mock.patch("shoal.pipeline.decide", side_effect=AssertionError("searched")), pytest.raises(Misfit) as caught:
+    with (
+        mock.patch("shoal.pipeline.anonymize.decide", side_effect=AssertionError("searched")),
+        pytest.raises(Misfit) as caught,
+    ):
         shoal.anonymize(given, policy)
     (told,) = [fault for fault in caught.value.faults if "written as suppressed ones are" in fault.what]
     assert told.where.removeprefix("quasi_identifiers.") in policy.quasi_identifiers

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.policy import Policy
-from shoal.weighing import request_weight, weigh
+from shoal.policy.disclosure_weights import request_weight, weigh
 
 
 def policy(**changes: Any) -> Policy:

@@ -31,17 +31,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import algorithms, catalog, datasets, errors, hierarchies, models, risk, utility
+    from shoal import algorithms, datasets, errors, hierarchies, models, risk, utility
+    from shoal import registry as catalog
     from shoal.auditing import Audit, audit
+    from shoal.engines.counted import Tallied
+    from shoal.engines.files import anonymize_file, audit_file
+    from shoal.engines.memory.source import read
     from shoal.errors import AuditFailed, Infeasible, Misfit, NotFound, PolicyError, ShoalError, TableError
-    from shoal.pipeline import anonymize
+    from shoal.explore.suggest import suggest
+    from shoal.pipeline.anonymize import anonymize
+    from shoal.pipeline.release import Release
     from shoal.policy import Policy
-    from shoal.release import Release
     from shoal.reporting import report
-    from shoal.streaming import anonymize_file, audit_file
-    from shoal.tables import read
-    from shoal.tables.suggest import suggest
-    from shoal.tables.tallied import Tallied
 
 __version__ = "0.1.0"
 
@@ -53,19 +54,19 @@ _WHERE = {
     "NotFound": "shoal.errors",
     "Policy": "shoal.policy",
     "PolicyError": "shoal.errors",
-    "Release": "shoal.release",
+    "Release": "shoal.pipeline.release",
     "ShoalError": "shoal.errors",
     "TableError": "shoal.errors",
-    "Tallied": "shoal.tables.tallied",
-    "anonymize": "shoal.pipeline",
-    "anonymize_file": "shoal.streaming",
+    "Tallied": "shoal.engines.counted",
+    "anonymize": "shoal.pipeline.anonymize",
+    "anonymize_file": "shoal.engines.files",
     "audit": "shoal.auditing",
-    "audit_file": "shoal.streaming",
-    "read": "shoal.tables",
+    "audit_file": "shoal.engines.files",
+    "read": "shoal.engines.memory.source",
     "report": "shoal.reporting",
-    "suggest": "shoal.tables",
+    "suggest": "shoal.explore.suggest",
 }
-_FOLDERS = ("algorithms", "catalog", "datasets", "errors", "hierarchies", "models", "risk", "utility")
+_FOLDERS = ("algorithms", "datasets", "errors", "hierarchies", "models", "risk", "utility")
 
 __all__ = [
     "Audit",
@@ -102,6 +103,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(_WHERE[name]), name)
         globals()[name] = found
         return found
+    if name == "catalog":  # what the registry of entries is called outside
+        return import_module("shoal.registry")
     if name in _FOLDERS:
         return import_module(f"shoal.{name}")
     raise AttributeError(f"module 'shoal' has no attribute {name!r}")

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.base import Algorithm
-from shoal.catalog import Entry, class_name, find
-from shoal.decision import decide
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.frequencies import Background, Classes, Frequencies, Known
+from shoal.encoding.populations import Population
+from shoal.engines.memory.source import open_table
 from shoal.errors import Infeasible
-from shoal.frequencies import Background, Classes, Frequencies, Known
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import Census, PrivacyModel, Tally
-from shoal.pipeline import anonymize
+from shoal.pipeline.anonymize import anonymize
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
-from shoal.populations import Population
-from shoal.tables import open_table
+from shoal.registry import Entry, class_name, find
 from shoal.utility.base import Metric, Outcome
 
 

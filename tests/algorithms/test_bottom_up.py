@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 
 import shoal
-from shoal.algorithms.bottom_up import Generalizations
+from shoal.algorithms.subtree.bottom_up import Generalizations
 from shoal.errors import Infeasible
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 ROOT, SECONDARY, UNIVERSITY, SEX = "education 10th..MSc", "education 10th..9th", "education BSc..MSc", "sex F..M"
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms._complete import complete
-from shoal.decision import decide
+from shoal.algorithms.local._complete import complete
+from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible
-from shoal.frequencies import Classes
+from shoal.pipeline.encode import encode
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 from shoal.recodings.local import Local
-from shoal.tables.encode import encode
 
 NAMES = ["k-member", "kaca", "bottom-up-merging", "top-down-greedy"]
 ROWS = st.lists(

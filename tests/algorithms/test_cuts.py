@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms._cuts import Cut
-from shoal.algorithms._impurity import Impurity
-from shoal.algorithms._trees import Tree
 from shoal.algorithms.base import Problem
-from shoal.algorithms.bottom_up import Generalizations
-from shoal.algorithms.top_down_specialization import Specializations
-from shoal.frequencies import Frequencies
+from shoal.algorithms.subtree._cuts import Cut
+from shoal.algorithms.subtree._impurity import Impurity
+from shoal.algorithms.subtree._trees import Tree
+from shoal.algorithms.subtree.bottom_up import Generalizations
+from shoal.algorithms.subtree.top_down_specialization import Specializations
+from shoal.encoding.frequencies import Frequencies
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
-from shoal.tables.encode import encode
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 

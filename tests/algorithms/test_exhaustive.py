@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms._lattice import Lattice
-from shoal.algorithms.exhaustive import walked
-from shoal.exploring import lattice
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.full_domain.exhaustive import walked
+from shoal.explore.lattice import lattice
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms import Heuristic, Incognito
-from shoal.algorithms._lattice import Lattice
+from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.errors import Infeasible, PolicyError
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 PLACES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.decision import decide
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.kaca import distances
+from shoal.algorithms.local.kaca import distances
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 NODES = {"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
 

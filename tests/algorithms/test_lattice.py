@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms import _lattice, _walk
-from shoal.algorithms._lattice import Lattice, Looked
+from shoal.algorithms.full_domain import _lattice, _walk
+from shoal.algorithms.full_domain._lattice import Lattice, Looked
 from shoal.errors import Infeasible
-from shoal.exploring import lattice
+from shoal.explore.lattice import lattice
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 from shoal.utility.certainty_penalty import CertaintyPenalty
 from shoal.utility.class_size import ClassSize
 from shoal.utility.discernibility import Discernibility

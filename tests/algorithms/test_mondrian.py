@@ -55,7 +55,7 @@ def test_relaxed_cuts_share_equal_values() -> None:
 def test_relaxed_classes_are_never_twice_too_large() -> None:
     table = shoal.datasets.adult(part="test").select("age", "education-num").head(2000)
     relaxed = policy(["age", "education-num"], k=10, algorithm={"name": "mondrian", "cuts": "relaxed"})
-    from shoal.decision import decide
+    from shoal.pipeline.solve import decide
 
     decision = decide(table, relaxed)
     sizes = np.bincount(decision.recoding.members, decision.recoding.weights)  # type: ignore[attr-defined]

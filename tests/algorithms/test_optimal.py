@@ -13,18 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms import _branch
-from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Problem
-from shoal.algorithms.exhaustive import Exhaustive
-from shoal.algorithms.optimal import Optimal
+from shoal.algorithms.full_domain import _branch
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.full_domain.exhaustive import Exhaustive
+from shoal.algorithms.full_domain.optimal import Optimal
+from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible, PolicyError
-from shoal.frequencies import Classes
 from shoal.models.base import Census, Holds, PrivacyModel
 from shoal.models.k_anonymity import KAnonymity
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
-from shoal.tables.encode import encode
 from shoal.utility.base import Floats, Metric, Outcome
 
 from .cases import NODES, cases
@@ -298,7 +298,7 @@ def test_an_interrupt_tells_no_bound_where_none_is_known(monkeypatch: pytest.Mon
 
 
 def test_exhaustive_stops_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.algorithms.exhaustive._BLOCK", 3)
+    monkeypatch.setattr("shoal.algorithms.full_domain.exhaustive._BLOCK", 3)
     problem = problem_of(many(), small())
     assert problem is not None
     with pytest.raises(KeyboardInterrupt):

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from tests.strategies import tables_and_policies, unexplained
 
 import shoal
-from shoal.algorithms._sequence import _Cut
-from shoal.algorithms._snake import keys_of, ruled
-from shoal.algorithms._units import Units, _heaps
-from shoal.bounds import LowerBound
-from shoal.decision import decide
+from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.algorithms.local._sequence import _Cut
+from shoal.algorithms.local._snake import keys_of, ruled
+from shoal.algorithms.local._units import Units, _heaps
+from shoal.encoding.frequencies import Frequencies
 from shoal.errors import Infeasible
-from shoal.frequencies import Frequencies
+from shoal.pipeline.encode import encode
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
-from shoal.tables.encode import encode
 
 TREE = {"hierarchy": "tree", "nodes": {"*": {"ab": ["a", "b"], "cde": {"c": ["c"], "de": ["d", "e"]}}}}
 

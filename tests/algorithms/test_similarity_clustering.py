@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal import testing
 from shoal.algorithms import Problem, SimilarityClustering
-from shoal.algorithms._similarity import Contingency, range_distances
-from shoal.algorithms.similarity_clustering import apart, evenly, smallest
+from shoal.algorithms.local._similarity import Contingency, range_distances
+from shoal.algorithms.local.similarity_clustering import apart, evenly, smallest
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 
 def policy(columns: Any, k: int = 2, **changes: Any) -> Policy:

@@ -13,14 +13,14 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.spanning_tree import SpanningTree, _blocks, _joined, minimum_spanning_forest
-from shoal.decision import decide
+from shoal.algorithms.local.spanning_tree import SpanningTree, _blocks, _joined, minimum_spanning_forest
+from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible, PolicyError
-from shoal.frequencies import Classes
 from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
 from shoal.kernels.plain.spanning import distance_matrix
+from shoal.pipeline.encode import encode
+from shoal.pipeline.solve import decide
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 NODES = {"*": {"left": ["a", "b", "c"], "right": {"near": ["d"], "far": ["e", "f"]}}}
 ROWS = st.lists(

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 
 import shoal
-from shoal.algorithms._trees import runs_anywhere
-from shoal.algorithms.top_down_specialization import Specializations
+from shoal.algorithms.subtree._trees import runs_anywhere
+from shoal.algorithms.subtree.top_down_specialization import Specializations
 from shoal.errors import Infeasible, PolicyError
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 
 def policy(k: int = 2, class_column: str | None = None, **changes: Any) -> Policy:

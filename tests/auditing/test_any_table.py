@@ -16,7 +16,7 @@ import shoal
 from shoal.auditing.roles import Roles
 from shoal.auditing.schema import schema
 from shoal.auditing.wildcards import matching_anything
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import AuditFailed, Misfit, PolicyError
 from shoal.policy import Policy
 

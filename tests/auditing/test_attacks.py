@@ -13,9 +13,9 @@ import pytest
 
 import shoal
 from shoal.auditing import Audit
-from shoal.catalog import names
 from shoal.errors import Misfit, PolicyError
 from shoal.policy import Policy
+from shoal.registry import names
 from shoal.risk import KnownColumns
 
 AT_HAND = {"prosecutor", "marketer", "uniqueness", "homogeneity"}

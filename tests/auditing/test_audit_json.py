@@ -12,8 +12,8 @@ import shoal
 from shoal.auditing.criteria import LIKE, SAYS, criteria
 from shoal.auditing.schema import schema
 from shoal.auditing.thresholds import thresholds
-from shoal.catalog import find, names
 from shoal.models import DistinctLDiversity, KAnonymity
+from shoal.registry import find, names
 
 EXAMPLES = ("patients", "hospital", "voters", "employees")
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalog import names
 from shoal.errors import Misfit
 from shoal.policy import Policy
+from shoal.registry import names
 
 POLICY = Policy(
     quasi_identifiers=["dose"],

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import catalog, testing
+from shoal import registry as catalog
+from shoal import testing
 from shoal.algorithms.base import Algorithm
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Misfit, PolicyError
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
@@ -317,8 +318,8 @@ def test_public_names_are_frozen() -> None:
 
 def test_the_verbs_stay_functions_after_everything_is_imported() -> None:
     import shoal.auditing
+    import shoal.explore.suggest
     import shoal.reporting
-    import shoal.tables.suggest
 
     assert callable(shoal.audit)
     assert callable(shoal.report)

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalog import names
+from shoal.engines.memory.files import read_file
 from shoal.policy import Policy
-from shoal.tables.files import read_file
+from shoal.registry import names
 
 ARROW = find_spec("pyarrow") is not None
 ALGORITHMS = sorted({*names("algorithms")} - {"fixed-levels"})  # which finds no levels

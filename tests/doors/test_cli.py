@@ -11,7 +11,7 @@ import pytest
 from tests.command import run, run_afresh
 
 import shoal
-from shoal.models.presets import PRESETS
+from shoal.policy.presets import PRESETS
 
 CSV = "age,zip,illness\n" + "".join(
     f"{20 + i % 10},{1000 + i % 4},{['flu', 'cold', 'hiv'][i % 3]}\n" for i in range(60)
@@ -55,7 +55,7 @@ def test_json_is_what_the_audit_file_holds(case: Path) -> None:
 
 
 def test_the_door_gives_the_same_bytes_as_python(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.tables.fingerprint.STRETCH", 2**14)  # as in the other process
+    monkeypatch.setattr("shoal.engines.fingerprint.STRETCH", 2**14)  # as in the other process
     run("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "a", check=0)
     shoal.anonymize(case / "data.csv", shoal.Policy.read(case / "policy.yaml")).write(case / "b")
     for name in ("release.csv", "audit.json", "report.html", "manifest.json"):
@@ -104,15 +104,15 @@ def test_compare_puts_algorithms_side_by_side(case: Path) -> None:
     done = run("compare", case / "data.csv", "-p", case / "policy.yaml", "--k", "2,5,99", "--json", check=0)
     rows = json.loads(done.stdout)
     assert {(row["algorithm"], row["k"]) for row in rows} == {
-        (name, k) for name in {*shoal.catalog.names("algorithms")} - {"fixed-levels"} for k in (2, 5, 99)
+        (name, k) for name in {*shoal.registry.names("algorithms")} - {"fixed-levels"} for k in (2, 5, 99)
     }
     assert all(("infeasible" in row) == (row["k"] == 99) for row in rows)
 
 
-@pytest.mark.parametrize("family", shoal.catalog.FAMILIES)
+@pytest.mark.parametrize("family", shoal.registry.FAMILIES)
 def test_list_json_is_the_contract(family: str) -> None:
     rows = json.loads(run("list", family, "--json", check=0).stdout)
-    assert [row["name"] for row in rows] == list(shoal.catalog.names(family))
+    assert [row["name"] for row in rows] == list(shoal.registry.names(family))
     notes = {
         "models": {"protects_from", "leaves_open"},
         "risk": {"needs", "means"},
@@ -145,7 +145,7 @@ def test_policy_schema_is_a_json_schema() -> None:
     branches = [branch["properties"] for branch in schema["properties"]["models"]["items"]["oneOf"]]
     names = {branch["name"]["const"] for branch in branches if "name" in branch}
     assert {"preset": {"enum": sorted(PRESETS)}} in branches
-    assert names == set(shoal.catalog.names("models"))
+    assert names == set(shoal.registry.names("models"))
 
 
 def test_presets_are_listed_with_their_sources_and_drafted(case: Path) -> None:
@@ -309,7 +309,7 @@ def test_persons_can_be_audited_again_by_the_owner(case: Path) -> None:
 def test_a_run_that_is_stopped_while_it_writes_leaves_nothing(case: Path) -> None:
     """SIGTERM comes when the release is on the disk and its bytes are about to be searched."""
     slow = (
-        "import os, pathlib, signal, shoal.release as r; from shoal.cli import run\n"
+        "import os, pathlib, signal, shoal.pipeline.release as r; from shoal.cli import run\n"
         "def stop(*_):\n"
         "    assert list(pathlib.Path('out').rglob('release.csv'))\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -100,7 +100,7 @@ def test_what_cannot_be_done_is_told(more: list[str], code: int, words: str, cas
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_while_it_reads_back_leaves_nothing(how: signal.Signals, case: Path) -> None:
     stopping = (
-        "import os, pathlib, shoal.streaming.verify as v; from shoal.cli import run\n"
+        "import os, pathlib, shoal.engines.files.verify as v; from shoal.cli import run\n"
         "def stop(*_, **__):\n"
         f"    assert list(pathlib.Path({str(case)!r}).rglob('.shoal-*/release.csv'))\n"
         f"    os.kill(os.getpid(), {int(how)})\n"
@@ -115,7 +115,7 @@ def test_a_run_that_is_stopped_while_it_reads_back_leaves_nothing(how: signal.Si
 def test_too_many_distinct_records_are_told(case: Path) -> None:
     wide = pl.DataFrame({"age": range(40_000), "zip": [f"{n:05}" for n in range(40_000)], "illness": ["flu"] * 40_000})
     wide.write_csv(case / "wide.csv")
-    tight = "import shoal.streaming.budget as b; b._DISTINCT_CELL = 10**6\n" + CODE
+    tight = "import shoal.engines.files.budget as b; b._DISTINCT_CELL = 10**6\n" + CODE
     asked = ("anonymize", case / "wide.csv", "-p", case / "policy.yaml", "-o", case / "out", "--memory", "64MB")
     done = run_afresh(*asked, check=1, code=tight)
     assert "The table does not fit into the memory" in done.stderr

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import Refused
 from shoal.gateway.answering import Shown, evaluate
-from shoal.gateway.meaning import Meanings
+from shoal.gateway.labels import Meanings
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 from shoal.hierarchies import Intervals, Mask, Tree
 

@@ -92,7 +92,7 @@ def test_one_recoding_for_every_request(opened: Opened) -> None:
 
 
 def test_the_release_is_made_once_per_version(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.gateway import holdings
+    from shoal.gateway import owned_tables as holdings
 
     made = []
     real = holdings.anonymize

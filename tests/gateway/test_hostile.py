@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shoal import datasets, notation
+from shoal import datasets
+from shoal.encoding import yaml as notation
 from shoal.errors import Refused
 from shoal.gateway.mediator import Gateway
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from shoal.gateway import patience, serving
+from shoal.gateway import header_timeout as patience
+from shoal.gateway import serving
 from shoal.gateway.logs import Log
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
@@ -105,7 +106,7 @@ def test_a_large_body_is_no_large_head(line: socket.socket) -> None:
 
 
 def test_where_it_cannot_be_had_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shoal.gateway.patience", None)
+    monkeypatch.setitem(sys.modules, "shoal.gateway.header_timeout", None)
     told = io.StringIO()
     assert serving._protocol(Log(told)) == "auto"
     assert "slow heads of requests are waited for" in told.getvalue()

@@ -16,13 +16,13 @@ import polars as pl
 import pytest
 
 from shoal.errors import PolicyError
+from shoal.gateway.answer_service import Desk
 from shoal.gateway.answering import Evaluated, Remembered, Shown, evaluate
 from shoal.gateway.config import Client, Kept
-from shoal.gateway.desk import Desk
 from shoal.gateway.formats import Reply, chosen, read, written
 from shoal.gateway.keys import Keyring
+from shoal.gateway.labels import Meanings
 from shoal.gateway.limits import Busy, Rates, TooLong, Workers
-from shoal.gateway.meaning import Meanings
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.releases import Releases
 from shoal.gateway.request import Compare, Item, Order, Request

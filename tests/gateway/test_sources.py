@@ -13,11 +13,11 @@ import psycopg
 import pytest
 
 from shoal import datasets
+from shoal.engines.columns import plain
 from shoal.errors import TableError, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL, select
-from shoal.tables.columns import plain
 from tests.gateway.conftest import Memory
 
 HOSTILE = 'people"; DROP TABLE people; --'

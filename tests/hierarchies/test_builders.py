@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
+from shoal.engines.columns import column_domain, domain_of
 from shoal.errors import HierarchyError, Misfit, PolicyError
 from shoal.hierarchies import Dates, Hierarchy, Intervals, Mask, Suppress, Tree
-from shoal.tables.columns import column_domain, domain_of
 
 
 def labels(hierarchy: Hierarchy, domain: Domain, level: int) -> dict[str, str | None]:

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import catalog, testing
+from shoal import registry as catalog
+from shoal import testing
+from shoal.engines.columns import column_domain
 from shoal.errors import Misfit, PolicyError, ShoalError
+from shoal.explore.hierarchy import inspect, policy_for
 from shoal.hierarchies import Auto, Conventional, DivisorBased, Hierarchy, Tree
-from shoal.inspecting import inspect, policy_for
 from shoal.policy import Policy
-from shoal.tables.columns import column_domain
 
 NUMBERS = [
     "conventional",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.auditing.reading import Reader
-from shoal.domains import Domain, read_set, write_set
-from shoal.gateway.meaning import Meanings
+from shoal.encoding.domains import Domain, read_set, write_set
+from shoal.gateway.labels import Meanings
 from shoal.hierarchies import Ordering, Similarity
 from shoal.hierarchies._groups import group_label
 from shoal.hierarchies.base import Hierarchy

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import HierarchyError, PolicyError, ShoalError, WriteError
 from shoal.hierarchies import Intervals, Tree
-from shoal.hierarchies._utd import UtdConfig, read_config, write_config
-from shoal.importing import to_policy, to_yaml
+from shoal.importers.utd import to_policy, to_yaml
+from shoal.importers.utd_config import UtdConfig, read_config, write_config
 from shoal.policy import Policy
 
 PAPERS = Path(__file__).parent.parent / "papers"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.units import Case as Units
 
-from shoal.algorithms._boxes import Points, taken
+from shoal.algorithms.local._boxes import Points, taken
 from shoal.kernels import boxes as kernels
 from shoal.kernels.plain import boxes as plain
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.encoding.populations import Population
 from shoal.kernels.plain.matching import count_matches
-from shoal.populations import Population
 
 
 @settings(max_examples=200, deadline=None)

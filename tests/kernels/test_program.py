@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
-from shoal.algorithms._costs import BEYOND, Slots
+from shoal.algorithms.local._costs import BEYOND, Slots
 from shoal.kernels.plain import searching as plain
 from shoal.kernels.program import cut_sequence, sort_as_snake
 from shoal.kernels.widths import LINE, SET, TABLE, TREE, Boxes, fill_boxes, join_costs, new_boxes, own_cost
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
-from shoal.tables.encode import encode
 
 SEEDS = st.integers(0, 2**32 - 1)
 

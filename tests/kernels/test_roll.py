@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms._packing import Labels, Packing, _bits
-from shoal.algorithms._walk import Walk, _power_above
 from shoal.algorithms.base import Problem
-from shoal.domains import Domain
-from shoal.frequencies import Background, Frequencies, Known
+from shoal.algorithms.full_domain._packing import Labels, Packing, _bits
+from shoal.algorithms.full_domain._walk import Walk, _power_above
+from shoal.encoding.domains import Domain
+from shoal.encoding.frequencies import Background, Frequencies, Known
 from shoal.hierarchies.base import Levels, Step
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.units import Case
 
-from shoal.algorithms._boxes import Points
-from shoal.algorithms._costs import Slots
-from shoal.algorithms.spanning_tree import by_effort
+from shoal.algorithms.local._boxes import Points
+from shoal.algorithms.local._costs import Slots
+from shoal.algorithms.local.spanning_tree import by_effort
 from shoal.kernels import spanning
 from shoal.kernels.plain import spanning as plain
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms._costs import BEYOND, Slots
+from shoal.algorithms.local._costs import BEYOND, Slots
 from shoal.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.base import Column
-from shoal.tables.encode import encode
 
 NUMBERS = {"labels": LABELS, "ranges": RANGES, "sets": SETS}
 

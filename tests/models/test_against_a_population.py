@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.strategies import tables_and_policies
 
-from shoal import catalog, testing
+from shoal import registry as catalog
+from shoal import testing
 from shoal.algorithms.base import Algorithm
 from shoal.errors import Misfit
 from shoal.policy import Policy

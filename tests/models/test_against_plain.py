@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from shoal import catalog
+from shoal import registry as catalog
 from shoal.models.base import PrivacyModel
 from shoal.testing import background_of, census_of, check_model, classes_of
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import shoal
-from shoal import catalog
+from shoal import registry as catalog
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.models import DifferentialPrivacy
 from shoal.models._sampling import delta_of, greatest_share, least_alike
-from shoal.tables import encode
-from shoal.tables.sampling import drawn
+from shoal.pipeline import encode
+from shoal.pipeline.sampling import drawn
 
 SECRET = 0x5EC2E7_5EC2E7_5EC2E7_5EC2E7
 """A seed for tests; a real one is nobody's to read."""

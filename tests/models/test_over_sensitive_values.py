@@ -198,7 +198,7 @@ def test_the_edge_complies_and_what_is_beyond_it_does_not(model: dict[str, Any],
 
 def _holds(model: dict[str, Any], counts: list[list[int]]) -> bool:
     rows = [[*row, 0] for row in counts]
-    entry: Any = shoal.catalog.find("models", model["name"])(
+    entry: Any = shoal.registry.find("models", model["name"])(
         on="s", **{key: value for key, value in model.items() if key != "name"}
     )
     assert isinstance(entry, PrivacyModel)

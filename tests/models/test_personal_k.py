@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.local.mondrian import Mondrian
 from shoal.errors import AuditFailed, Infeasible, Misfit, PolicyError
 from shoal.models import PersonalK
+from shoal.pipeline.requested_k import too_much
 from shoal.recodings.local import Local
-from shoal.tables.asks import too_much
 from shoal.testing import background_of, census_of, classes_of
 
 Rows = list[list[int]]
@@ -69,7 +69,7 @@ def test_a_demanding_record_that_joins_breaks_a_class() -> None:
 def test_the_smallest_ask_is_the_least_size_of_a_class() -> None:
     rows = [[0, 0, 2, 1, 0]]
     assert PersonalK(on="own").least_of(background_of(rows, ["own"])) == 1  # a value that is known may occur
-    from shoal.tables.encode import encode
+    from shoal.pipeline.encode import encode
 
     asked = encode(table([3, 4, 3, 4, 9]), policy())
     assert asked.problem(policy(max_suppressed=0.5)).least_records == 3

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import catalog
-from shoal.models import KAnonymity, presets
-from shoal.policy import Policy
-from shoal.tables.suggest import suggest
+from shoal import registry as catalog
+from shoal.explore.suggest import suggest
+from shoal.models import KAnonymity
+from shoal.policy import Policy, presets
 
 SIZES = {"ema-0070": 11, "ihsn-3": 3, "ihsn-5": 5}
 

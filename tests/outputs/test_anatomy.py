@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal import release
-from shoal.anatomy import _drawn, anatomize, most_diverse
 from shoal.errors import AuditFailed, Infeasible, PolicyError
+from shoal.pipeline import release
+from shoal.pipeline.anatomy_groups import _drawn, anatomize, most_diverse
 
 SECRET = 2**100 + 7
 
@@ -232,8 +232,8 @@ def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: 
 
 
 def test_a_grouping_that_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.anatomy import Groups
-    from shoal.tables import anatomize as tables
+    from shoal.pipeline import anatomy as tables
+    from shoal.pipeline.anatomy_groups import Groups
 
     monkeypatch.setattr(tables, "anatomize", lambda codes, *_: Groups(np.arange(len(codes)) // 2, 2, 0))
     with pytest.raises(AuditFailed, match=r"more than 1/2 of a group|does not hold"):

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.errors import AuditFailed, Misfit
-from shoal.tables import ends
+from shoal.pipeline import ends
 
 
 def policy(column: Any = None, **more: Any) -> shoal.Policy:

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.memory.write import ENDINGS
 from shoal.errors import AuditFailed, Misfit, PolicyError
-from shoal.tables import pseudonyms
-from shoal.tables.write import ENDINGS
+from shoal.pipeline import pseudonyms
 
 KEY = b"correct horse battery staple"
 NAMES = ["Ann-Marie", "Bobby", "Charlotte", "Dorothea", "Emilia", "Frederick"]

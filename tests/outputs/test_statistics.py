@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import release
 from shoal.errors import AuditFailed, Misfit, PolicyError
-from shoal.tables import outputs
+from shoal.pipeline import output_forms as outputs
+from shoal.pipeline import release
 
 
 def people() -> pl.DataFrame:

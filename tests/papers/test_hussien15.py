@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.hierarchies import Levels, Tree
 from shoal.policy import Policy
-from shoal.weighing import weigh
+from shoal.policy.disclosure_weights import weigh
 
 LOCATION = Tree(nodes={"A.R.E": {"South Egypt": ["Geza"], "Mid Egypt": ["Helwan"], "North Egypt": ["Alex"]}})
 REGIONS = ["South Egypt", "Mid Egypt", "North Egypt"]

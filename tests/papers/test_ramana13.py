@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import notation
-from shoal.algorithms._costs import Slots
-from shoal.algorithms.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
+from shoal.algorithms.local._costs import Slots
+from shoal.algorithms.local.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
+from shoal.encoding import yaml as notation
 from shoal.kernels.spanning import distances_from
+from shoal.pipeline.encode import Encoded, encode
 from shoal.policy import Policy
-from shoal.tables.encode import Encoded, encode
 
 PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "ramana13.yaml").read_text())
 ORIGINAL = pl.DataFrame(PAPER["records"], schema=PAPER["columns"], orient="row")

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import notation
 from shoal.algorithms import Datafly, Incognito
-from shoal.algorithms._lattice import Lattice
-from shoal.algorithms._similarity import Similarity, enough_rows, similarity_order
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.local._similarity import Similarity, enough_rows, similarity_order
+from shoal.encoding import yaml as notation
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "sarrafi17.yaml").read_text())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.hierarchies import CardinalityBased, Conventional, DivisorBased, Hierarchy
 
 HOURS = Domain.of("integer", list(range(1, 101)))
@@ -76,7 +76,7 @@ def test_the_non_nested_levels_are_searched_right() -> None:
     """The lattice rolls up from the values where labels of a level lie in two labels of the next."""
     import polars as pl
 
-    from shoal.exploring import lattice
+    from shoal.explore.lattice import lattice
 
     random = np.random.default_rng(0)
     table = pl.DataFrame({"hours": random.integers(1, 101, 300), "sex": random.choice(["f", "m"], 300)})
@@ -96,7 +96,7 @@ def test_distortion_ratio_of_a_table() -> None:
     """Definition 9: the distortion of the generalized table over that of the fully generalized one."""
     import polars as pl
 
-    from shoal.exploring import lattice
+    from shoal.explore.lattice import lattice
 
     table = pl.DataFrame({"hours": list(range(1, 101)), "sex": ["f", "m"] * 50})
     policy = shoal.Policy(

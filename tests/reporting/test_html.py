@@ -126,9 +126,9 @@ def test_promises_and_numbers_are_shown(release: shoal.Release) -> None:
 def test_losses_and_risks_are_defined(release: shoal.Release) -> None:
     text = text_of(render(release.audit))
     for name in release.audit.utility:
-        assert " ".join(shoal.catalog.find("utility", name).summary().split()) in text
+        assert " ".join(shoal.registry.find("utility", name).summary().split()) in text
     for name in release.audit.risk:
-        assert shoal.catalog.find("risk", name).summary() in text
+        assert shoal.registry.find("risk", name).summary() in text
     assert "lower is better" in text
     assert "0 to 1" in text
 

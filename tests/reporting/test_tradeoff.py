@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.exploring import compare
+from shoal.explore.lattice import compare
 from shoal.reporting.tradeoff import BOUND, draw, least, page, write
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
+from shoal.engines.columns import domain_of
 from shoal.hierarchies import CardinalityBased, Dates, DivisorBased, Hierarchy, Intervals, Mask, Ordering, Quantiles
 from shoal.hierarchies._nodes import Row, rows
 from shoal.reporting import tree_page, trees
-from shoal.tables.columns import domain_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.risk.evidence import as_they_are, covering, evidence, people, published
 
-from shoal import catalog
+from shoal import registry as catalog
 from shoal.errors import PolicyError
 from shoal.risk import (
     Downcoding,

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.spark.cutting import Block, Tree, binned, proposed
-from shoal.spark.marginals import side_by_side
-from shoal.tables.encode import encode
+from shoal.engines.spark.cutting import Block, Tree, binned, proposed
+from shoal.engines.spark.marginals import side_by_side
+from shoal.pipeline.encode import encode
 from tests.spark.conftest import adult, adult_policy
 
 
@@ -74,7 +74,7 @@ def test_columns_alone_make_no_claim_about_records() -> None:
     release = shoal.anonymize(table, policy)
     counts = [table.group_by(name).agg(pl.len().cast(pl.Int64).alias("times")) for name in table.columns]
     columns = side_by_side(counts)
-    original = shoal.tables.tallied.Tallied(columns.drop("times"), columns["times"], apart=True)
+    original = shoal.engines.counted.Tallied(columns.drop("times"), columns["times"], apart=True)
     checked = shoal.audit(release.table, policy, original=original)
     assert checked.holds and checked.risk_before == {}
     assert checked.utility == release.audit.utility

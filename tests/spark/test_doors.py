@@ -80,7 +80,7 @@ def test_the_command_line_asks_spark(spark: Any, files: Path, capsys: pytest.Cap
 def test_written_files_are_audited_before_they_get_their_name(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shoal.spark.release as releases
+    import shoal.engines.spark.release as releases
 
     release = shoal.anonymize(there(spark, adult(300)), adult_policy("mondrian"))
     honest = releases._tidy
@@ -141,8 +141,8 @@ def test_the_original_is_not_replaced(spark: Any, tmp_path: Path) -> None:
 
 
 def test_cells_of_a_csv_have_the_types_that_shoal_finds(spark: Any, tmp_path: Path) -> None:
+    from shoal.engines.spark.reading import read
     from shoal.spark import job
-    from shoal.spark.reading import read
 
     text = "zip,age,pay,ok,day,at,name\n02138,21,1.5,true,1995-01-31,2020-01-01 10:00:00,\n02139,,2,FALSE,,,x\n"
     (tmp_path / "people.csv").write_text(text)
@@ -163,7 +163,7 @@ def _policy(folder: Path) -> Path:
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from shoal.spark.sessions import require_java
+    from shoal.engines.spark.sessions import require_java
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -194,7 +194,7 @@ def test_without_pyspark(files: Path) -> None:
     ("header", "said"), [(",age", "a column has no name; got column 1 of 2"), ("age,age", "column names occur twice")]
 )
 def test_names_of_a_csv_are_those_that_are_written(spark: Any, header: str, said: str, tmp_path: Path) -> None:
-    from shoal.spark.reading import read
+    from shoal.engines.spark.reading import read
 
     (tmp_path / "data.csv").write_text(f"{header}\n0,21\n1,21\n")
     with pytest.raises(TableError, match=said):

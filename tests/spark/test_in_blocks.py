@@ -114,7 +114,7 @@ def test_flat_hierarchies_leave_no_block_without_a_word(spark: Any) -> None:
 def test_a_table_cut_wrongly_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyspark.sql.functions as F  # noqa: N812
 
-    from shoal.spark import blocks
+    from shoal.engines.spark import blocks
 
     honest = blocks._applied
 

@@ -146,7 +146,7 @@ def test_an_identifier_in_a_published_table_is_found(spark: Any) -> None:
 
 
 def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.spark import engine
+    from shoal.engines.spark import engine
 
     honest = engine.without_others
 
@@ -160,7 +160,7 @@ def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_records_that_are_lost_are_missed(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.spark import engine
+    from shoal.engines.spark import engine
 
     honest = engine.without_others
     monkeypatch.setattr(engine, "without_others", lambda session, frame: honest(session, frame).limit(290))
@@ -171,7 +171,7 @@ def test_records_that_are_lost_are_missed(spark: Any, monkeypatch: pytest.Monkey
 def test_other_columns_that_were_moved_are_found(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyspark.sql.functions as F  # noqa: N812
 
-    from shoal.spark import engine
+    from shoal.engines.spark import engine
 
     frame = pl.DataFrame({"age": [20, 21] * 20, "city": ["Bonn", "Ulm", "Kiel", "Jena"] * 10})
     policy = Policy(quasi_identifiers=["age"], others="keep", models=K)
@@ -188,7 +188,7 @@ def test_other_columns_of_other_records_are_found(
     """Each city is there as often as before, each class too: only beside whom it stands is another."""
     import pyspark.sql.functions as F  # noqa: N812
 
-    from shoal.spark import blocks, engine
+    from shoal.engines.spark import blocks, engine
 
     frame = pl.DataFrame({"age": [20, 21, 40, 41] * 20, "city": ["Bonn", "Bonn", "Kiel", "Kiel"] * 20})
     frame = frame.with_columns(size=pl.int_range(80) // 16)
@@ -208,7 +208,7 @@ def test_other_columns_of_other_records_are_found(
 
 @pytest.mark.parametrize("limits", [{}, {"fits": 5, "block": 5}])
 def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.spark import blocks, engine
+    from shoal.engines.spark import blocks, engine
 
     frame = pl.DataFrame({"age": [20, 21, 40, 41] * 20, "city": ["Bonn", "Ulm", "Kiel", "Jena"] * 20})
     frame = frame.with_columns(size=pl.int_range(80) // 16)
@@ -268,7 +268,7 @@ def test_progress_tells_the_stages(spark: Any) -> None:
 
 def test_progress_counts_the_tasks_of_the_running_stages() -> None:
     """What Spark's tracker says is told under the name of the step; a stage that is gone meanwhile is passed over."""
-    from shoal.spark.progress import Stages
+    from shoal.engines.spark.progress import Stages
 
     infos = {3: SimpleNamespace(numCompletedTasks=1, numTasks=4), 5: SimpleNamespace(numCompletedTasks=2, numTasks=2)}
     tracker = SimpleNamespace(getActiveStageIds=lambda: [3, 4, 5], getStageInfo=infos.get)

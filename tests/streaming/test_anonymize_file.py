@@ -15,10 +15,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.engines.counted import Tallied
+from shoal.engines.files import Budget, verify, write
+from shoal.engines.files import anonymize as module
 from shoal.errors import AuditFailed, Infeasible, Misfit, ShoalError, TableError, WriteError
-from shoal.streaming import Budget, verify, write
-from shoal.streaming import anonymize as module
-from shoal.tables.tallied import Tallied
 
 
 def people(records: int = 400, seed: int = 0) -> pl.DataFrame:
@@ -483,7 +483,7 @@ def test_values_that_apply_moves_to_other_records(tmp_path: Path, monkeypatch: p
     """Records of a tallied table are compared one by one too: each value is there as often, beside somebody else."""
     from dataclasses import replace
 
-    from shoal import pipeline
+    from shoal.pipeline import anonymize as pipeline
 
     table = pl.DataFrame({"age": [20, 21, 40, 41] * 10, "illness": ["flu", "cold", "gout", "none"] * 10})
     table.write_parquet(tmp_path / "table.parquet")

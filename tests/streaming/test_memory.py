@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.files import Budget
+from shoal.engines.files.budget import resident, told
+from shoal.engines.files.count import count
+from shoal.engines.files.scan import open_scan
 from shoal.errors import OverBudget, TableError
-from shoal.streaming import Budget
-from shoal.streaming.budget import resident, told
-from shoal.streaming.count import count
-from shoal.streaming.scan import open_scan
 
 BUDGET = 80 * 10**6
 POLICY = {
@@ -93,7 +93,7 @@ def test_distinct_records_that_do_not_fit_are_told_before_the_memory_is_used_up(
 
 def test_a_search_that_takes_more_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was estimated: the memory is looked at."""
-    from shoal.streaming import budget
+    from shoal.engines.files import budget
 
     table(2000, 2).write_parquet(tmp_path / "data.parquet")
     taken = iter([0, *[0] * 3])

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from shoal.engines.files import Budget
+from shoal.engines.files.count import count
+from shoal.engines.files.delimited import DelimitedScan
+from shoal.engines.files.scan import open_scan
+from shoal.engines.memory.files import read_file
 from shoal.errors import TableError
-from shoal.streaming import Budget
-from shoal.streaming.count import count
-from shoal.streaming.delimited import DelimitedScan
-from shoal.streaming.scan import open_scan
-from shoal.tables.files import read_file
 
 CSV = {
     "plain": b"age,sex\n21,f\n24,m\n21,f\n",

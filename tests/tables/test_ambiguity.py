@@ -15,9 +15,9 @@ from tests.gateway.conftest import Memory
 from tests.strategies import tally, unexplained
 
 import shoal
-from shoal.domains import Domain, write_set
+from shoal.encoding.domains import Domain, write_set
 from shoal.errors import Fault, Infeasible, Misfit, Refused
-from shoal.exploring import compare, lattice
+from shoal.explore.lattice import compare, lattice
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.hierarchies import Tree

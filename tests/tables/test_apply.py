@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.pipeline.publish import published_columns
 from shoal.policy import Policy
-from shoal.tables.apply import published_columns
 
 SECRET = "a secret that is longer than twelve letters"
 PUBLIC = "a value that is longer than twelve letters"

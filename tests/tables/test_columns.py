@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from shoal.engines.columns import codes_of, column_domain, domain_of, kind_of, plain, to_texts
 from shoal.errors import TableError
 from shoal.policy import Policy
-from shoal.tables.columns import codes_of, column_domain, domain_of, kind_of, plain, to_texts
 
 NAMES = ["age", "*", "^a.*$", "^.*$", ""]
 MOMENT = dt.datetime(2020, 1, 1, 0, 30)

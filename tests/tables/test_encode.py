@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalog import names
 from shoal.errors import Infeasible, Misfit
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
+from shoal.registry import names
 
 K2 = [{"name": "k-anonymity", "k": 2}]
 

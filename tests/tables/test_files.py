@@ -14,9 +14,9 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.engines.memory import files
+from shoal.engines.memory.files import FORMATS, dated, format_of, read_csv, read_file, typed
 from shoal.errors import TableError
-from shoal.tables import files
-from shoal.tables.files import FORMATS, dated, format_of, read_csv, read_file, typed
 
 Read = Callable[..., pl.DataFrame]
 

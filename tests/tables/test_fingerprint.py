@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shoal.tables.fingerprint import fingerprint
-from shoal.tables.source import open_table
+from shoal.engines.fingerprint import fingerprint
+from shoal.engines.memory.source import open_table
 
 TABLE = pl.DataFrame(
     {"age": [21, 24, None], "sex": ["f", "m", "f"], "^a.*$": [1.5, None, 2.5], "day": [dt.date(2020, 1, 1)] * 3}

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.explore.suggest import suggest
 from shoal.policy import Policy
-from shoal.tables.identifying import HEAVIEST, identifying
-from shoal.tables.suggest import suggest
+from shoal.profiling.identifying import HEAVIEST, identifying
 
 
 def ratios(rows: list[tuple[Any, ...]]) -> tuple[float, float]:

@@ -14,11 +14,11 @@ from tests.strategies import any_tables, publishable, starred_columns
 
 import shoal
 from shoal.auditing import treatments as audited
+from shoal.engines.treatments import SPARSE, SPARSE_2000, treat
+from shoal.explore.suggest import suggest
 from shoal.policy import Policy
-from shoal.tables.profile import profile
-from shoal.tables.safe_harbor import KINDS, kind_of
-from shoal.tables.suggest import suggest
-from shoal.tables.treatments import SPARSE, SPARSE_2000, treat
+from shoal.profiling.profile import profile
+from shoal.profiling.safe_harbor import KINDS, kind_of
 
 MANY = range(60)
 EXAMPLES: dict[str, tuple[str, list[Any]]] = {

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.memory.source import open_table, read
 from shoal.errors import MissingExtra, TableError
-from shoal.tables.source import open_table, read
 
 ARROW = find_spec("pyarrow") is not None
 BERLIN = dt.timezone(dt.timedelta(hours=1))

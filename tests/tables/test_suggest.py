@@ -16,10 +16,10 @@ from tests.strategies import WORDS, any_tables, publishable, starred_columns, un
 
 import shoal
 from shoal.errors import Misfit
+from shoal.explore.suggest import scalar, suggest
 from shoal.policy import Policy
-from shoal.tables.profile import profile
-from shoal.tables.roles import nice_widths
-from shoal.tables.suggest import scalar, suggest
+from shoal.profiling.column_roles import nice_widths
+from shoal.profiling.profile import profile
 
 
 def fits(table: Any, **options: Any) -> Policy:
@@ -67,7 +67,7 @@ def test_a_draft_anonymizes_or_is_infeasible(table: pl.DataFrame) -> None:
 
 @given(st.sampled_from(WORDS) | st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_name_is_read_back_as_it_was(name: str) -> None:
-    from shoal import notation
+    from shoal.encoding import yaml as notation
 
     assert notation.load(f"- {scalar(name)}") == [name]
     assert notation.load(f"[{scalar(name)}]") == [name]

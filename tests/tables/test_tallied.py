@@ -14,10 +14,10 @@ from tests.strategies import tables_and_policies, tally, unexplained
 
 import shoal
 from shoal.auditing import Fidelity
+from shoal.engines.counted import Tallied, sampled, untallied
+from shoal.engines.fingerprint import fingerprint
 from shoal.errors import Misfit, TableError
 from shoal.policy import Policy
-from shoal.tables.fingerprint import fingerprint
-from shoal.tables.tallied import Tallied, sampled, untallied
 
 ALGORITHMS = ["mondrian", "shoal", "optimal", "datafly", "k-member", "top-down-specialization"]
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.engines.columns import plain, to_texts
+from shoal.engines.memory.files import read_file
+from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
 from shoal.errors import WriteError
-from shoal.tables.columns import plain, to_texts
-from shoal.tables.files import read_file
-from shoal.tables.write import ENDINGS, to_bytes, write_bytes
 
 KINDS = sorted(ENDINGS)
 TEXTS = [

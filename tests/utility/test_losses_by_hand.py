@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms._lattice import Lattice
-from shoal.catalog import find, names
-from shoal.exploring import compare, lattice
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.explore.lattice import compare, lattice
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
+from shoal.registry import find, names
 from shoal.testing import outcome_of
 from shoal.utility import Granularity, Height, Metric, NonUniformEntropy, Precision
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalog import describe, find, names
 from shoal.errors import PolicyError
 from shoal.policy import Policy
+from shoal.registry import describe, find, names
 from shoal.utility.kl_divergence import divergence
 
 # Sarrafi (2017), Figure 2-10: tuples 1 to 3 are one class, tuple 4 is suppressed

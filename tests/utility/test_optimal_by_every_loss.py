@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.strategies import LOSSES, tables_and_policies
 
-from shoal.algorithms import _branch
-from shoal.algorithms._lattice import Lattice
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.exhaustive import Exhaustive
-from shoal.algorithms.optimal import Optimal
+from shoal.algorithms.full_domain import _branch
+from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.full_domain.exhaustive import Exhaustive
+from shoal.algorithms.full_domain.optimal import Optimal
 from shoal.errors import Infeasible
+from shoal.pipeline.encode import encode
 from shoal.policy import Policy
-from shoal.tables.encode import encode
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 AGES: list[dict[str, Any]] = [

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shoal import catalog
+from shoal import registry as catalog
 from shoal.utility.statistics import Sample, kolmogorov_smirnov, numbers, variance_ratio, welch
 
 VALUES = st.lists(st.integers(-20, 20), min_size=3, max_size=40).filter(lambda values: len(set(values)) > 1)

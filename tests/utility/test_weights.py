@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import catalog
+from shoal import registry as catalog
 from shoal.policy import Policy
 
 ZIPS = ("53711", "53712", "53721", "53722")

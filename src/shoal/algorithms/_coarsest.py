@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms._held import most_general
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes, Frequencies
+from shoal.encoding.frequencies import Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.recodings.local import Local
 

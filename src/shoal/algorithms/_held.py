@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms.base import Ints, Problem
-from shoal.frequencies import Classes
+from shoal.encoding.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.bounded import Capped
 

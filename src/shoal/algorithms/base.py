@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.catalog import Entry
+from shoal.encoding.frequencies import Background, Classes, Frequencies
 from shoal.errors import Fault, Infeasible, NotFound, PolicyError
-from shoal.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel, titles
 from shoal.recodings.base import Column, Recoding
 from shoal.recodings.covering import matching_locally
+from shoal.registry import Entry
 from shoal.utility.base import Metric
 
 Ints = npt.NDArray[np.int64]

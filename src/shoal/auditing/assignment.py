@@ -12,9 +12,9 @@ import polars as pl
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader, numbered
-from shoal.domains import STAR
-from shoal.tables.columns import codes_of, plain
-from shoal.tables.tallied import counted
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import codes_of, plain
+from shoal.engines.counted import counted
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

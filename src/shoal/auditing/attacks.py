@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from shoal.catalog import OneOf, names
+from shoal.registry import OneOf, names
 from shoal.risk.base import Evidence, Finding, Risk
 
 Asked = bool | Sequence[str | Risk | Mapping[str, Any]] | None

@@ -12,11 +12,11 @@ import polars as pl
 from shoal.auditing.populations import matched
 from shoal.auditing.suppression import suppressed_classes
 from shoal.auditing.tallies import looked_at, tallies
+from shoal.engines.columns import to_texts
+from shoal.engines.counted import Times, records_of, value_counts
 from shoal.errors import Fault
 from shoal.models.base import Census, Tally
 from shoal.policy import Policy, Sensitive
-from shoal.tables.columns import to_texts
-from shoal.tables.tallied import Times, records_of, value_counts
 
 Ints = npt.NDArray[np.int64]
 

@@ -18,10 +18,10 @@ from shoal.auditing.reading import Reader
 from shoal.auditing.supply import supply_faults
 from shoal.auditing.treatments import treatment_faults
 from shoal.auditing.truth import record_faults
+from shoal.engines.counted import records_of
+from shoal.engines.memory.files import format_of
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.files import format_of
-from shoal.tables.tallied import records_of
 
 
 @dataclass(frozen=True)

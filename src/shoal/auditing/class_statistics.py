@@ -10,11 +10,11 @@ import polars as pl
 
 from shoal.auditing.census import texts_of
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import kind_of, plain
 from shoal.errors import Fault
-from shoal.outputs import STATISTICS, least_class
 from shoal.policy import Policy
-from shoal.tables.columns import kind_of, plain
+from shoal.policy.outputs import STATISTICS, least_class
 
 _DAY = 86_400_000_000
 _NEAR = 1e-9

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.reading import Reader, named
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
+from shoal.engines.columns import domain_of, of_kind, plain
 from shoal.policy import Policy
 from shoal.risk.base import Meaning
-from shoal.tables.columns import domain_of, of_kind, plain
 
 Ints = npt.NDArray[np.int64]
 

@@ -9,10 +9,10 @@ import polars as pl
 
 from shoal.auditing.census import texts_of
 from shoal.auditing.reading import Reader, named
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import kind_of, plain
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
-from shoal.tables.columns import kind_of, plain
 
 Pair = tuple[float, float]
 

@@ -13,14 +13,14 @@ import polars as pl
 from shoal.auditing.census import Counted, texts_of
 from shoal.auditing.coverage import Covered, covered
 from shoal.auditing.tallies import Values
+from shoal.engines.columns import plain
+from shoal.engines.memory.source import open_table
+from shoal.engines.treatments import treated
 from shoal.errors import Fault, Misfit, nearest
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.risk._matching import matches
 from shoal.risk.base import Attribute, Beside, Diversity, Evidence, People, Progress, Published
-from shoal.tables.columns import plain
-from shoal.tables.source import open_table
-from shoal.tables.treatments import treated
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,12 +12,12 @@ from pydantic import Field
 
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.reread import Reread, columns_of, shared
-from shoal.catalog import Frozen
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import plain
+from shoal.engines.counted import records_of, sampled
 from shoal.errors import Misfit, nearest
 from shoal.policy import Policy
-from shoal.tables.columns import plain
-from shoal.tables.tallied import records_of, sampled
+from shoal.registry import Frozen
 from shoal.utility.statistics.clusters import clustered
 from shoal.utility.statistics.columns import Column, features
 from shoal.utility.statistics.correlations import Associations, associations, measure, rank_correlations

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
+from shoal.engines.columns import to_texts
+from shoal.engines.counted import Times, records_of, value_counts
+from shoal.engines.memory.write import to_bytes
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.columns import to_texts
-from shoal.tables.tallied import Times, records_of, value_counts
-from shoal.tables.write import to_bytes
 
 _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
 _MOST_PATTERNS = 100_000

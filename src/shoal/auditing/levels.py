@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
 

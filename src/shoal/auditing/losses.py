@@ -11,10 +11,10 @@ import polars as pl
 from shoal.auditing.census import Counted
 from shoal.auditing.minorities import minorities
 from shoal.auditing.reading import Meanings, Reader, meanings_of
-from shoal.catalog import find, names
+from shoal.engines.counted import Times
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.tallied import Times
+from shoal.registry import find, names
 from shoal.utility.base import Measured, Metric, Outcome
 from shoal.utility.kl_divergence import divergence
 

@@ -8,8 +8,8 @@ import polars as pl
 from shoal.auditing.census import Counted, texts_of
 from shoal.auditing.reading import numbered
 from shoal.auditing.tallies import pairs_of
+from shoal.engines.counted import Times
 from shoal.policy import Policy
-from shoal.tables.tallied import Times
 
 
 def minorities(frame: pl.DataFrame, counted: Counted, policy: Policy, times: Times = None) -> dict[str, int]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?|[-+]?(?:∞|inf(?:inity)?)"
 _MOMENT = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d+)?)?"

@@ -11,8 +11,8 @@ import polars as pl
 from shoal.auditing.census import texts_of
 from shoal.auditing.hygiene import written
 from shoal.auditing.reading import Reader, numbered
+from shoal.engines.columns import codes_of, plain
 from shoal.errors import Fault
-from shoal.tables.columns import codes_of, plain
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -13,12 +13,12 @@ from shoal.auditing.class_statistics import statistics_faults
 from shoal.auditing.ends import ends_columns, ends_faults
 from shoal.auditing.hygiene import bytes_faults
 from shoal.auditing.pseudonyms import pseudonym_faults
+from shoal.engines.columns import of_kind, plain
+from shoal.engines.memory.files import format_of
+from shoal.engines.memory.source import open_table
 from shoal.errors import Fault, TableError
-from shoal.outputs import Anatomy, Generalized, Statistics
 from shoal.policy import Policy
-from shoal.tables import open_table
-from shoal.tables.columns import of_kind, plain
-from shoal.tables.files import format_of
+from shoal.policy.outputs import Anatomy, Generalized, Statistics
 
 
 @dataclass(frozen=True)

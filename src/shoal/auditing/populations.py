@@ -12,10 +12,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import plain, population_column, population_frame
 from shoal.errors import Fault, ShoalError
 from shoal.policy import Policy
-from shoal.tables.columns import plain, population_column, population_frame
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from shoal.auditing.census import texts_of
+from shoal.engines.columns import plain
 from shoal.errors import Fault, TableError
 from shoal.policy import Policy
-from shoal.tables.columns import plain
 
 
 def pseudonym_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.notations import Foreign, foreign
-from shoal.domains import STAR, Domain, read_items, read_set
+from shoal.encoding.domains import STAR, Domain, read_items, read_set
+from shoal.engines.columns import column_domain, plain
+from shoal.engines.counted import Times
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
-from shoal.tables.columns import column_domain, plain
-from shoal.tables.tallied import Times
 from shoal.utility.statistics.covers import Covers
 
 Bools = npt.NDArray[np.bool_]

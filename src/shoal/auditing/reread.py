@@ -10,10 +10,10 @@ import polars as pl
 
 from shoal.auditing.census import texts_of
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
+from shoal.engines.columns import codes_of, domain_of, plain
+from shoal.engines.counted import Times
 from shoal.policy import Policy
-from shoal.tables.columns import codes_of, domain_of, plain
-from shoal.tables.tallied import Times
 from shoal.utility.statistics.columns import Column
 from shoal.utility.statistics.covers import Covers
 from shoal.utility.statistics.standing import Standing, placed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from shoal import notation
+from shoal.encoding import yaml as notation
 from shoal.policy import Policy
 
 

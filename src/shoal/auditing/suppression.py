@@ -10,10 +10,10 @@ import polars as pl
 
 from shoal.auditing.notations import SIGNS
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import codes_of, plain
+from shoal.engines.counted import Times
 from shoal.policy import Policy
-from shoal.tables.columns import codes_of, plain
-from shoal.tables.tallied import Times
 
 EMPTY, MIXED = "empty", "mixed"
 

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
+from shoal.engines.columns import domain_of, kind_of, plain
+from shoal.engines.counted import Times, as_weights, records_of, value_counts
 from shoal.errors import ShoalError
 from shoal.hierarchies.ordering import Ordering
 from shoal.models.base import Tally
 from shoal.policy import Policy, Sensitive
-from shoal.tables.columns import domain_of, kind_of, plain
-from shoal.tables.tallied import Times, as_weights, records_of, value_counts
 
 Ints = npt.NDArray[np.int64]
 _BLANK = "\0missing"

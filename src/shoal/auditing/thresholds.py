@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.models.k_anonymity import KAnonymity
-from shoal.models.presets import PRESETS
+from shoal.policy.presets import PRESETS
 
 
 def thresholds(k: int | None) -> list[dict[str, Any]]:

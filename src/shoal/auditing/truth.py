@@ -10,11 +10,11 @@ import polars as pl
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
+from shoal.engines.columns import plain
+from shoal.engines.counted import Times, as_weights
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.tables.columns import plain
-from shoal.tables.tallied import Times, as_weights
 
 Pairs = Iterable[tuple[str | None, str | None]]
 """What a record holds and what is published of it; each pair once."""

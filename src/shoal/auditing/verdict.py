@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.auditing.asks import Asks, asks_told
 from shoal.auditing.attacks import Asked, Attacks, attacked, chosen, risk_of
 from shoal.auditing.census import Often, count
 from shoal.auditing.checks import Check, Original, first_checks, later_checks
@@ -23,21 +22,21 @@ from shoal.auditing.losses import losses
 from shoal.auditing.measured import Measures, measured
 from shoal.auditing.outputs import Beside, in_types_of, without_added
 from shoal.auditing.reading import Reader
+from shoal.auditing.requested_k import Asks, asks_told
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
 from shoal.auditing.thresholds import thresholds
+from shoal.engines.choice import engine_of
+from shoal.engines.columns import plain
+from shoal.engines.counted import Times
+from shoal.engines.memory.source import Source, open_table
+from shoal.engines.treatments import treated
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.models.base import Census, PrivacyModel, titles
-from shoal.outputs import Anatomy
+from shoal.pipeline.check import check
 from shoal.policy import Policy
+from shoal.policy.outputs import Anatomy
 from shoal.risk.base import Evidence, Progress, silent
-from shoal.tables import open_table
-from shoal.tables.check import check
-from shoal.tables.columns import plain
-from shoal.tables.engines import engine_of
-from shoal.tables.source import Source
-from shoal.tables.tallied import Times
-from shoal.tables.treatments import treated
 from shoal.utility.base import Measured
 
 FORMAT = 1

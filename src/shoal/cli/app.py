@@ -76,7 +76,7 @@ def suggest(
 
     Read it, correct it, sign it: shoal suggest DATA > policy.yaml
     """
-    from shoal.tables import suggest as draft
+    from shoal.explore.suggest import suggest as draft
 
     print(draft(data, k=k, preset=preset, **reading(delimiter, quote, encoding, sheet)), end="")
 
@@ -93,8 +93,8 @@ def check(
     sheet: Sheet = None,
 ) -> None:
     """Say whether a policy fits a table: every misfit at once. Exit 0 or 1."""
+    from shoal.engines.memory.source import open_table
     from shoal.policy import Policy
-    from shoal.tables import open_table
 
     faults = Policy.read(policy).check(open_table(data, **reading(delimiter, quote, encoding, sheet)))
     if json:
@@ -150,10 +150,10 @@ def anonymize(
 
     With --memory the table may be larger than memory: Parquet or CSV, also a folder of files or a pattern.
     """
-    from shoal.bounds import LowerBound
-    from shoal.pipeline import anonymize as release_of
+    from shoal.algorithms.bounds.lower_bound import LowerBound
+    from shoal.engines.memory.write import ENDINGS
+    from shoal.pipeline.anonymize import anonymize as release_of
     from shoal.policy import Policy
-    from shoal.tables.write import ENDINGS
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
@@ -166,7 +166,7 @@ def anonymize(
         refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
     with show.progress(quiet or json) as progress:
         if memory is not None:
-            from shoal.streaming import anonymize_file
+            from shoal.engines.files import anonymize_file
 
             written = anonymize_file(
                 data,
@@ -212,11 +212,11 @@ def compare(
 
     With --out also draw loss against k, with what no local recoding can go below.
     """
-    from shoal.exploring import compare as compare_all
-    from shoal.exploring import write_rows
+    from shoal.engines.memory.source import open_table
+    from shoal.explore.lattice import compare as compare_all
+    from shoal.explore.lattice import write_rows
     from shoal.policy import Policy
     from shoal.reporting.tradeoff import write as write_tradeoff
-    from shoal.tables import open_table
 
     values = _whole_numbers(k)
     chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
@@ -261,11 +261,11 @@ def lattice(
 
     With --out also draw them: the lattice, k against loss, and the Pareto front of the two.
     """
-    from shoal.exploring import lattice as every_node
-    from shoal.exploring import write_rows
+    from shoal.engines.memory.source import open_table
+    from shoal.explore.lattice import lattice as every_node
+    from shoal.explore.lattice import write_rows
     from shoal.policy import Policy
     from shoal.reporting.lattice_page import write as write_drawings
-    from shoal.tables import open_table
 
     with show.progress(quiet or json) as progress:
         source = open_table(data, **reading(delimiter, quote, encoding, sheet))
@@ -304,8 +304,8 @@ def list_entries(
     json: Json = False,
 ) -> None:
     """List what is inside: name, what it does, its parameters."""
-    from shoal.catalog import FAMILIES, describe
     from shoal.errors import nearest
+    from shoal.registry import FAMILIES, describe
 
     if family == "presets":
         show.presets(as_json=json)
@@ -332,7 +332,7 @@ app.command()(query)
 def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False) -> None:
     """Anonymize the embedded Adult table (48,842 people) and show what comes out."""
     from shoal import datasets
-    from shoal.pipeline import anonymize as release_of
+    from shoal.pipeline.anonymize import anonymize as release_of
 
     if not (quiet or json):
         print("Anonymizing UCI Adult with shoal's own policy (the first run compiles the search, a few seconds) …")

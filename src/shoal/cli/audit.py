@@ -104,7 +104,7 @@ def audit(
     """
     from shoal.auditing import audit as audit_of
     from shoal.cli.roles import promised_by
-    from shoal.tables import open_table
+    from shoal.engines.memory.source import open_table
 
     if external and report is None:
         raise typer.BadParameter("is about the report: say where to write it (--report FILE)", param_hint="--external")
@@ -121,7 +121,7 @@ def audit(
                 earlier=earlier,
                 sheet=sheet,
             )
-            from shoal.streaming import audit_file
+            from shoal.engines.files import audit_file
 
             checked = audit_file(
                 release, promised, original=original, memory=memory, statistics=compared, progress=progress, **options

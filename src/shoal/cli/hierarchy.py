@@ -44,7 +44,7 @@ def build(
     ] = None,
 ) -> None:
     """Build the levels of a column. A builder's parameters are options, for example --widths 5,10,20."""
-    from shoal.inspecting import inspect
+    from shoal.explore.hierarchy import inspect
 
     found = inspect(data, column, _policy(context, data, column, method, policy, k))
     if out is not None:
@@ -73,7 +73,7 @@ def draw(
 
     A builder's parameters are options, for example --widths 5,10,20.
     """
-    from shoal.inspecting import inspect
+    from shoal.explore.hierarchy import inspect
 
     if out is not None and out.suffix.lower() not in (".svg", ".html", ".htm"):
         raise typer.BadParameter(f"must end with .svg or .html; got {out.name!r}", param_hint="--out")
@@ -100,7 +100,7 @@ def check(
     The hierarchy is a method with its parameters, a tree with --file, or the column's in a --policy.
     """
     from shoal.errors import HierarchyError
-    from shoal.inspecting import hierarchy_faults
+    from shoal.explore.hierarchy import hierarchy_faults
 
     try:
         found = hierarchy_faults(data, column, _policy(context, data, column, method, policy, k))
@@ -121,7 +121,7 @@ def check(
 @app.command()
 def compare(data: Data, column: Column, k: K = 5, policy: FromPolicy = None, json: Json = False) -> None:
     """Build every hierarchy that fits a column, and say what each costs at k. The best comes first."""
-    from shoal.inspecting import candidates, policy_for
+    from shoal.explore.hierarchy import candidates, policy_for
     from shoal.policy import Policy
 
     rows = candidates(data, column, policy_for(data, column, {}, k=k) if policy is None else Policy.read(policy))
@@ -154,7 +154,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 def _policy(context: typer.Context, data: Path, column: str, method: str | None, policy: Path | None, k: int) -> Policy:
     """Return the policy that holds the hierarchy: a file, or one made from the method and its parameters."""
-    from shoal.inspecting import policy_for
+    from shoal.explore.hierarchy import policy_for
     from shoal.policy import Policy
 
     if policy is not None:
@@ -182,8 +182,8 @@ def _pairs(arguments: Sequence[str]) -> dict[str, str]:
 
 def _parameters(method: str, given: dict[str, str]) -> dict[str, Any]:
     """Read each parameter as its type asks: a text as it is, a list also from 5,10,20 or from one number."""
-    from shoal import notation
-    from shoal.inspecting import parameter_kinds
+    from shoal.encoding import yaml as notation
+    from shoal.explore.hierarchy import parameter_kinds
 
     kinds = parameter_kinds(method)
     parameters: dict[str, Any] = {}

@@ -45,8 +45,8 @@ def import_policy(
 
     Read the notes: they say what could not be taken over as it is. shoal policy import CONFIG.xml > policy.yaml
     """
-    from shoal.hierarchies._utd import read_config
-    from shoal.importing import to_policy, to_yaml
+    from shoal.importers.utd import to_policy, to_yaml
+    from shoal.importers.utd_config import read_config
 
     text = to_yaml(*to_policy(read_config(config)))
     if out is None:

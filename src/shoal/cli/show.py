@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shoal.auditing import Audit
     from shoal.auditing.attacks import Attacks
     from shoal.hierarchies._nodes import Node, Row
-    from shoal.release import Release
+    from shoal.pipeline.release import Release
 
 
 def as_json(data: Any) -> None:
@@ -197,7 +197,7 @@ def _brief(value: Any) -> str:
 def search(release: Release) -> Iterator[str]:
     """Yield what the search tells of itself: what the columns weigh, its steps, how near the best it is."""
     if release.policy.threshold is not None:
-        from shoal.weighing import weigh
+        from shoal.policy.disclosure_weights import weigh
 
         yield f"request: {weigh(release.policy, release.source.frame.columns)}"
     for number, step in enumerate(release.recoding.rounds):
@@ -210,8 +210,8 @@ def search(release: Release) -> Iterator[str]:
 
 def presets(*, as_json: bool) -> None:
     """Print the published rules that a policy can follow, with their sources."""
-    from shoal.catalog import OneOf
-    from shoal.models.presets import PRESETS
+    from shoal.policy.presets import PRESETS
+    from shoal.registry import OneOf
 
     models = OneOf("models")
     rows = [

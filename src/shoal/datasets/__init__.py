@@ -11,8 +11,8 @@ from typing import Literal
 
 import polars as pl
 
+from shoal.engines.memory.files import read_csv
 from shoal.policy import Policy
-from shoal.tables.files import read_csv
 
 NAMES = ("adult", "employees", "hospital", "patients", "voters")
 _HERE = files("shoal.datasets")

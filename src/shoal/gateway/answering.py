@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.errors import Refused
 from shoal.gateway.cells import hidden
-from shoal.gateway.meaning import Meaning, Meanings, Truth
+from shoal.gateway.labels import Meaning, Meanings, Truth
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 
 Bools = npt.NDArray[np.bool_]

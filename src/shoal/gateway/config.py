@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from shoal import notation
-from shoal.catalog import Frozen
+from shoal.encoding import yaml as notation
 from shoal.errors import PolicyError, nearest
 from shoal.gateway.stores import is_url
 from shoal.policy import Policy
+from shoal.registry import Frozen
 
 Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
 Recoding = Literal["one", "each"]

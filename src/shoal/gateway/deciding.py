@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from shoal.errors import PolicyError, Refused
 from shoal.gateway.answering import Evaluated, evaluate
-from shoal.gateway.holdings import Holding, Made, Version
 from shoal.gateway.ledger import Earlier, Ints, apart
+from shoal.gateway.owned_tables import Holding, Made, Version
 from shoal.gateway.request import Request
-from shoal.weighing import Weighed, weigh
+from shoal.policy.disclosure_weights import Weighed, weigh
 
 _WEIGHED = 4_096
 """Sums of weights that are remembered for a version of a table."""

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from shoal.engines.columns import to_texts
 from shoal.errors import MissingExtra, TableError
-from shoal.tables.columns import to_texts
 
 Format = Literal["json", "csv", "arrow", "parquet"]
 MEDIA: dict[Format, str] = {

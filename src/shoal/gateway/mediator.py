@@ -16,9 +16,9 @@ import polars as pl
 from shoal.errors import Fault, Refused, ShoalError, Unavailable, nearest
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.deciding import Decided, Outcome, decide
-from shoal.gateway.holdings import Holding, holdings_of
 from shoal.gateway.language import Join, Schema, parse
 from shoal.gateway.ledger import Entry, Ledger
+from shoal.gateway.owned_tables import Holding, holdings_of
 from shoal.gateway.request import Request
 from shoal.gateway.sources import DataSource
 from shoal.gateway.uniting import Layout, united

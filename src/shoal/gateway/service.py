@@ -20,9 +20,8 @@ from starlette.exceptions import HTTPException
 from shoal import __version__
 from shoal.errors import Fault, LedgerError, Refused, ShoalError, Unavailable
 from shoal.gateway import replies
+from shoal.gateway.answer_service import Desk
 from shoal.gateway.config import Client, GatewayConfig
-from shoal.gateway.desk import Desk
-from shoal.gateway.door import Door, Visit
 from shoal.gateway.formats import MEDIA, Format, Reply, chosen, written
 from shoal.gateway.keys import Keyring
 from shoal.gateway.limits import Busy, Rates, TooLong, Workers
@@ -30,6 +29,7 @@ from shoal.gateway.logs import Log
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.metrics import Metrics
 from shoal.gateway.replies import problems
+from shoal.gateway.request_guard import Door, Visit
 
 _Found = TypeVar("_Found")
 _STATUSES: dict[type[ShoalError], int] = {Refused: 403, Unavailable: 503, LedgerError: 503}

@@ -56,7 +56,7 @@ def serve(
 def _protocol(log: Log) -> Any:
     """Return the protocol that hangs up on slow heads of requests; uvicorn's own where httptools is not to be had."""
     try:
-        from shoal.gateway.patience import Patient
+        from shoal.gateway.header_timeout import Patient
     except ImportError:
         log.write("warning", said="slow heads of requests are waited for: install httptools, or let a proxy end them")
         return "auto"

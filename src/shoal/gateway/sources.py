@@ -19,9 +19,9 @@ from uuid import UUID
 
 import polars as pl
 
+from shoal.engines.memory.source import open_table, read
 from shoal.errors import MissingExtra, ShoalError, Unavailable
 from shoal.gateway.postgres import connect
-from shoal.tables.source import open_table, read
 
 
 def quoted(name: str) -> str:

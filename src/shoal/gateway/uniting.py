@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from shoal.engines.columns import to_texts
 from shoal.gateway.answering import in_order
 from shoal.gateway.request import Order, Request
-from shoal.tables.columns import to_texts
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.catalog import lazy_family
 from shoal.hierarchies.base import Hierarchy, Levels, Step
+from shoal.registry import lazy_family
 
 if TYPE_CHECKING:
     from shoal.hierarchies.auto import Auto

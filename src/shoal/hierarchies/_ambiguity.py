@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR, Domain, read_set
+from shoal.encoding.domains import STAR, Domain, read_set
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Hierarchy, Levels
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
 
 Branches = dict[str, Any]
 """Label → what is under it, as the same kind of mapping; nothing under a value."""

@@ -11,7 +11,7 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 

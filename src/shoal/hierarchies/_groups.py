@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.domains import ELLIPSIS, write_item, write_set
+from shoal.encoding.domains import ELLIPSIS, write_item, write_set
 
 _SHOWN = 4
 

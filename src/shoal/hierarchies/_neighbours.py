@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.hierarchies import _ranges
 from shoal.hierarchies.base import Step
 

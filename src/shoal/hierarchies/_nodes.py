@@ -94,7 +94,7 @@ def rows(levels: Levels, distortions: Floats, counts: npt.ArrayLike) -> list[Row
 
     Examples
     --------
-    >>> from shoal.domains import Domain
+    >>> from shoal.encoding.domains import Domain
     >>> from shoal.hierarchies.intervals import Intervals
     >>> levels = Intervals(widths=[5]).build(Domain.of("integer", [20, 24, 25]), missing=None)
     >>> [(node.label, node.records) for node in rows(levels, levels.penalties, [7, 1, 2])[1].nodes]

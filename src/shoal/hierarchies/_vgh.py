@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
 from shoal.errors import HierarchyError, examples, nearest
 from shoal.hierarchies._xml import Element
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import HierarchyError
 from shoal.hierarchies.base import Hierarchy, Levels, Step, coarsening
 from shoal.hierarchies.cardinality_based import CardinalityBased

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.catalog import Entry
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, examples
+from shoal.registry import Entry
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

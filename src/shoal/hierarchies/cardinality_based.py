@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault
 from shoal.hierarchies import _ranges
 from shoal.hierarchies.base import Hierarchy, Step

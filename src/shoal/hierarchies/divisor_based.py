@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault
 from shoal.hierarchies import _ranges
 from shoal.hierarchies.base import Hierarchy, Step

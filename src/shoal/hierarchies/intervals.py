@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Hierarchy, Step
 

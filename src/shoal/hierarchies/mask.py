@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from shoal.domains import STAR, Domain
+from shoal.encoding.domains import STAR, Domain
 from shoal.hierarchies.base import Hierarchy, Step
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
 from shoal.hierarchies.base import Hierarchy, Step

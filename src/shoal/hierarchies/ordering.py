@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault, examples
 from shoal.hierarchies._groups import group_label
 from shoal.hierarchies.base import Hierarchy, Step

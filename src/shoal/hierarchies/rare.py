@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault
 from shoal.hierarchies.base import Hierarchy, Step
 

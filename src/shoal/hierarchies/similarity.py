@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.errors import Fault
 from shoal.hierarchies._groups import group_label
 from shoal.hierarchies.base import Hierarchy, Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shoal.domains import Domain
+from shoal.encoding.domains import Domain
 from shoal.hierarchies.base import Hierarchy, Step
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import field_validator, model_validator
 
-from shoal import notation
-from shoal.domains import STAR, Domain
+from shoal.encoding import yaml as notation
+from shoal.encoding.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, PolicyError, WriteError, examples
 from shoal.hierarchies import _xml
 from shoal.hierarchies._branches import canonical, from_csv, nest, paths, rows_of, to_csv

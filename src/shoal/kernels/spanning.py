@@ -13,8 +13,8 @@ from shoal.kernels.widths import joined_cost, span_cost
 def distances_from(costs, slot, lows, highs, code, most, row):
     """Fill in how far each code of a slot is from one of them: what both cost together.
 
-    The costs are those of :func:`shoal.algorithms.spanning_tree.by_effort`; what costs more than the ``most`` that all
-    slots can cost is above a boundary: there is no way.
+    The costs are those of :func:`shoal.algorithms.local.spanning_tree.by_effort`; what costs more than the ``most``
+    that all slots can cost is above a boundary: there is no way.
     """
     for other in range(len(row)):
         cost = span_cost(costs, slot, min(lows[code], lows[other]), max(highs[code], highs[other]))

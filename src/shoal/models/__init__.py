@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.catalog import lazy_family
 from shoal.models.base import Census, PrivacyModel, Tally
+from shoal.registry import lazy_family
 
 if TYPE_CHECKING:
     from shoal.models.alpha_k_anonymity import AlphaKAnonymity

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.frequencies import Background, Classes
+from shoal.encoding.frequencies import Background, Classes
 from shoal.models.base import Holds, Ints, PrivacyModel
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.frequencies import Background, Classes, Codes, Histogram
 from shoal.errors import PolicyError
-from shoal.frequencies import Background, Classes, Codes, Histogram
 from shoal.models._distance import moved_along_order, moved_between_labels
 from shoal.models._exact import CLEAR, Numbers, compared, greatest, roomy
 from shoal.models._unknown import moved_at_most_along_order, moved_at_most_anywhere, moved_at_most_between_labels

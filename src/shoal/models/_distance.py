@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.frequencies import Codes, Histogram
+from shoal.encoding.frequencies import Codes, Histogram
 from shoal.kernels.group import group
 from shoal.models._exact import Numbers, roomy
 from shoal.models.base import Ints

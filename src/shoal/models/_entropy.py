@@ -10,8 +10,8 @@ from math import gcd, prod
 import numpy as np
 import numpy.typing as npt
 
-from shoal.frequencies import Histogram
-from shoal.models._told import logarithm, short
+from shoal.encoding.frequencies import Histogram
+from shoal.models._formatting import logarithm, short
 from shoal.models.base import Ints
 
 Floats = npt.NDArray[np.float64]

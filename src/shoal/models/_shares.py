@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.frequencies import Background, Histogram
+from shoal.encoding.frequencies import Background, Histogram
 from shoal.models._exact import Numbers, roomy
 from shoal.models.base import Ints
 

@@ -11,11 +11,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.frequencies import Background, Classes
+from shoal.encoding.frequencies import Background, Classes
 from shoal.models._exact import CLEAR, compared, decimal, greatest
+from shoal.models._formatting import at_least, brief, logarithm
 from shoal.models._sensitive import SensitiveModel
 from shoal.models._shares import Rises
-from shoal.models._told import at_least, brief, logarithm
 from shoal.models.base import Census, Holds, Need
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, Field
 
-from shoal.frequencies import Background, Classes, Histogram
+from shoal.encoding.frequencies import Background, Classes, Histogram
 from shoal.models._exact import CLEAR
+from shoal.models._formatting import brief, logarithm, short, written
 from shoal.models._sensitive import SensitiveModel
 from shoal.models._shares import Rises, falls
-from shoal.models._told import brief, logarithm, short, written
 from shoal.models.base import Census, Holds, Need
 
 _NEAR = 1e-9

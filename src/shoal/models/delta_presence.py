@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.frequencies import Background, Classes
+from shoal.encoding.frequencies import Background, Classes
 from shoal.models._across import tables_of
 from shoal.models._exact import compared, decimal, greatest
-from shoal.models._told import at_least, at_most, brief, rungs
+from shoal.models._formatting import at_least, at_most, brief, rungs
 from shoal.models.base import Census, Holds, Ints, Need, PrivacyModel
 
 Attained = tuple[float, float]

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.frequencies import Background, Classes
+from shoal.encoding.frequencies import Background, Classes
 from shoal.models._sensitive import SensitiveModel
 from shoal.models.base import Census, Holds, Ints, Need
 

@@ -11,11 +11,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from shoal.frequencies import Background, Classes, Histogram
+from shoal.encoding.frequencies import Background, Classes, Histogram
 from shoal.models import _entropy
 from shoal.models._exact import CLEAR, decimal
+from shoal.models._formatting import brief, rungs, short, written
 from shoal.models._sensitive import SensitiveModel
-from shoal.models._told import brief, rungs, short, written
 from shoal.models.base import Census, Holds, Ints
 
 

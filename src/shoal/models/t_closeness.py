@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from shoal.frequencies import Background, Classes
+from shoal.encoding.frequencies import Background, Classes
 from shoal.models._closeness import Distance, Distances
 from shoal.models._exact import decimal
+from shoal.models._formatting import at_least, brief, rungs
 from shoal.models._movers import furthest
 from shoal.models._sensitive import SensitiveModel
-from shoal.models._told import at_least, brief, rungs
 from shoal.models.base import Census, Holds, Need
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR
-from shoal.frequencies import Frequencies
+from shoal.encoding.domains import STAR
+from shoal.encoding.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
 
 Ints = npt.NDArray[np.int64]

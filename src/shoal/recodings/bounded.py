@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR
-from shoal.frequencies import Frequencies
+from shoal.encoding.domains import STAR
+from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
 from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Round, Shown
 

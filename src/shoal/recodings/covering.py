@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.frequencies import Classes
-from shoal.populations import Population
+from shoal.encoding.frequencies import Classes
+from shoal.encoding.populations import Population
 from shoal.recodings.base import Column, Ints, Shown
 from shoal.recodings.forms import FORMS, Members, narrowest
 

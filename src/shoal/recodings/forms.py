@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from shoal.domains import STAR, write_set
+from shoal.encoding.domains import STAR, write_set
 from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Bools, Column, Floats, Form, Ints, Shown
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.frequencies import Frequencies
+from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
 from shoal.recodings.base import Bools, Column, Draft, Proof, Recoding, Shown
 

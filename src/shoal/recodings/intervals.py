@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.frequencies import Frequencies
+from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
 from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
 from shoal.recodings.forms import FORMS, Members

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frequencies import Codes, Frequencies
+from shoal.encoding.frequencies import Codes, Frequencies
 from shoal.recodings.base import Column, Draft, Ints, Proof, Recoding, Shown
 from shoal.recodings.forms import FORMS, Members, narrowest
 

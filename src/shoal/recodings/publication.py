@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from shoal.domains import STAR
-from shoal.frequencies import Background, Classes, Frequencies
+from shoal.encoding.domains import STAR
+from shoal.encoding.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Shown

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.catalog import find
 from shoal.errors import PolicyError
+from shoal.registry import find
 
 if TYPE_CHECKING:
-    from shoal.catalog import Entry
+    from shoal.registry import Entry
 
 
 def entry_of(family: str, name: str) -> type[Entry] | None:

@@ -24,14 +24,14 @@ def draw(nodes: Nodes, *, asked: int | None = None) -> str:
     Parameters
     ----------
     nodes
-        What :func:`shoal.exploring.lattice` returns.
+        What :func:`shoal.explore.lattice.lattice` returns.
     asked
         The k that the policy asks for.
 
     Examples
     --------
     >>> import shoal
-    >>> from shoal.exploring import lattice
+    >>> from shoal.explore.lattice import lattice
     >>> draw(lattice(*shoal.datasets.load("patients")), asked=2).count('class="node ')
     12
     """
@@ -51,7 +51,7 @@ def page(nodes: Nodes, *, asked: int | None = None) -> str:
     Examples
     --------
     >>> import shoal
-    >>> from shoal.exploring import lattice
+    >>> from shoal.explore.lattice import lattice
     >>> "Pareto front" in page(lattice(*shoal.datasets.load("patients")), asked=2)
     True
     """

@@ -51,7 +51,7 @@ class Point:
 
 
 def points(nodes: Iterable[Mapping[str, Any]], loss: str) -> list[Point]:
-    """Read the nodes that :func:`shoal.exploring.lattice` returns; no other function knows their keys.
+    """Read the nodes that :func:`shoal.explore.lattice.lattice` returns; no other function knows their keys.
 
     ``levels``, ``k``, ``suppressed`` and ``allowed`` are taken as they are. ``losses`` count the records of classes
     that break a model as suppressed, so such a loss does not belong to ``k``, which counts nothing as suppressed. The

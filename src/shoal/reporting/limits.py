@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from shoal.outputs import least_class
+from shoal.policy.outputs import least_class
 from shoal.reporting.words import listed
 
 if TYPE_CHECKING:

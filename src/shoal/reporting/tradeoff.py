@@ -22,12 +22,12 @@ def page(rows: Rows) -> str:
     Parameters
     ----------
     rows
-        What :func:`shoal.exploring.compare` returns.
+        What :func:`shoal.explore.lattice.compare` returns.
 
     Examples
     --------
     >>> import shoal
-    >>> from shoal.exploring import compare
+    >>> from shoal.explore.lattice import compare
     >>> "mondrian" in page(compare(*shoal.datasets.load("patients"), [2, 4], ["mondrian"]))
     True
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.models import presets
+from shoal.policy import presets
 from shoal.reporting import charts
 from shoal.reporting.attacks import attacks
 from shoal.reporting.entries import entry_of
@@ -21,8 +21,8 @@ from shoal.reporting.words import NOTHING, between, count, listed, number, share
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit, ModelAudit
-    from shoal.catalog import Entry
     from shoal.policy import Policy, QuasiIdentifier
+    from shoal.registry import Entry
 
 
 def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.catalog import Entry
+from shoal.registry import Entry
 from shoal.risk._evidence import (
     Attribute,
     Beside,

@@ -12,10 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.spark.engine import anonymize, audit
-    from shoal.spark.sessions import session
+    from shoal.engines.spark.engine import anonymize, audit
+    from shoal.engines.spark.sessions import session
 
-_WHERE = {"anonymize": "shoal.spark.engine", "audit": "shoal.spark.engine", "session": "shoal.spark.sessions"}
+_WHERE = {
+    "anonymize": "shoal.engines.spark.engine",
+    "audit": "shoal.engines.spark.engine",
+    "session": "shoal.engines.spark.sessions",
+}
 
 __all__ = ["anonymize", "audit", "session"]
 

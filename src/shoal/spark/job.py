@@ -15,7 +15,7 @@ from shoal.errors import ShoalError
 from shoal.policy import Policy
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    from shoal.pipeline.release import Release
 
 
 def release_of(
@@ -30,12 +30,12 @@ def release_of(
     **limits: Any,
 ) -> tuple[Release, dict[str, Path]]:
     """Read a table with Spark, anonymize it there and write the release; return it with its files."""
-    from shoal.spark.sessions import plainly, session
+    from shoal.engines.spark.sessions import plainly, session
 
     asked, spark = Policy.read(policy), session(master)
     with plainly():
-        from shoal.spark.engine import anonymize
-        from shoal.spark.reading import read
+        from shoal.engines.spark.engine import anonymize
+        from shoal.engines.spark.reading import read
 
         release = anonymize(read(spark, str(data)), asked, progress=progress, **limits)
         return release, release.write(out, format=format, statistics=statistics)

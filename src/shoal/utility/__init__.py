@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.catalog import lazy_family
+from shoal.registry import lazy_family
 from shoal.utility.base import Measured, Metric, Outcome
 
 if TYPE_CHECKING:

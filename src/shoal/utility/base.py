@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.catalog import Entry
+from shoal.registry import Entry
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.domains import STAR
+from shoal.encoding.domains import STAR
 
 Floats = npt.NDArray[np.float64]
 Standing = Literal["midpoint", "uniform", "class"]

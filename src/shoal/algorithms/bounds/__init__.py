@@ -1,0 +1,1 @@
+"""Lower bounds: what no local recoding can go below, proven."""

@@ -1,0 +1,1 @@
+"""Full-domain recoding: one level for each column, chosen from a lattice."""

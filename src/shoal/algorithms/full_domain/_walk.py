@@ -1,0 +1,321 @@
+"""walk(): roll the frequencies up to many nodes of the lattice, and add up what becomes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.full_domain._packing import MARK, Bits, Keys, Labels, Packing, unpacked
+from shoal.encoding.frequencies import Classes
+from shoal.encoding.populations import Population
+from shoal.recodings.base import Column
+
+Shorts = npt.NDArray[np.int16]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Test = Callable[[Classes], Bools]
+"""Which classes are kept."""
+
+_ROWS = 1 << 16
+"""Rows of the tables that are tested together: about what fits into a core's cache."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is added up for each node; the last axis of ``kept`` and ``apart`` are places."""
+
+    smallest: Ints
+    """Persons of the smallest class; 0 where there is no class."""
+    suppressed: Ints
+    classes: Ints
+    squares: Ints
+    all_classes: Ints
+    all_squares: Ints
+    kept: Floats
+    """``kept[cost, node, place]``: what the kept records cost."""
+    apart: Floats
+
+    @classmethod
+    def empty(cls, nodes: int, places: int, costs: int) -> Sums:
+        """Make room for some nodes."""
+        whole = np.zeros((6, nodes), np.int64)
+        return cls(
+            whole[0],
+            whole[1],
+            whole[2],
+            whole[3],
+            whole[4],
+            whole[5],
+            np.zeros((costs, nodes, places)),
+            np.zeros((nodes, places)),
+        )
+
+    def at(self, nodes: slice | npt.NDArray[np.intp]) -> Sums:
+        """Return the sums of some nodes; a view of them for a slice."""
+        return Sums(
+            self.smallest[nodes],
+            self.suppressed[nodes],
+            self.classes[nodes],
+            self.squares[nodes],
+            self.all_classes[nodes],
+            self.all_squares[nodes],
+            self.kept[:, nodes],
+            self.apart[nodes],
+        )
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A problem made ready for the kernels."""
+
+    packing: Packing
+    labels: Labels
+    order: Ints
+    """The column of each place."""
+    people: People | None = None
+    """The population that the records were drawn from, where models ask who matches a class."""
+
+    def placed(self, order: Ints) -> Walk:
+        """Return the same walk with the columns in the order in which they are to be raised."""
+        people = None if self.people is None else self.people.placed(order)
+        return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order], people)
+
+    def without(self, places: Sequence[int]) -> Walk:
+        """Return the same walk from a table without some columns: they are free in all nodes that follow."""
+        keys, counts = self.packing.keys, self.packing.counts
+        people = None if self.people is None else self.people.without(places)
+        for place in places:
+            fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
+            left = _merge(self.packing.bits(place), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
+            keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
+        return replace(self, packing=replace(self.packing, keys=keys, counts=counts), people=people)
+
+    def add_up(self, nodes: Shorts, test: Test, sums: Sums) -> None:
+        """Fill the sums of some nodes, given by the levels of their places and sorted."""
+        from shoal.kernels.roll import sum_up
+
+        packing, labels = self.packing, self.labels
+        for start, stop, keys, counts, cell_ends in self.tables(nodes):
+            class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
+            frequencies = unpacked(packing, keys, counts, members)
+            labels_of = partial(self.shown, nodes[start:stop], class_keys, ends)
+            shown = kept = (class_keys[0] & packing.mark) == 0
+            if labels.wild or packing.mark:
+                kept = shown & ~self._silent(nodes[start:stop], class_keys, ends)
+            classes = Classes(len(records), members, None, counts, frequencies, records, ends, labels_of, kept)
+            if self.people is not None:
+                unmarked = np.vstack([class_keys[:1] & ~packing.mark, class_keys[1:]])
+                classes = replace(classes, matches=partial(self.people.matching, nodes[start:stop], unmarked, ends))
+            fits = test(classes) & kept
+            part = sums.at(slice(start, stop))
+            part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
+            costs = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
+            sum_up(
+                nodes[start:stop],
+                ends,
+                class_keys,
+                records,
+                fits,
+                packing.words[:-1],
+                packing.shifts[:-1],
+                packing.masks[:-1],
+                labels.offsets,
+                labels.totals,
+                labels.costs,
+                part.suppressed,
+                part.classes,
+                part.squares,
+                part.all_squares,
+                costs,
+                part.apart,
+            )
+            part.kept[:] = costs
+            all_ends = ends
+            if packing.mark:  # with nobody suppressed, those above a boundary are in the class of those below it
+                _, records, _, all_ends = self._joined(MARK, class_keys, records, ends)
+                part.all_squares[:] = np.add.reduceat(records * records, np.append(0, all_ends[:-1]))
+            part.all_classes[:] = np.diff(all_ends, prepend=0)
+
+    def _silent(self, nodes: Shorts, keys: Keys, ends: Ints) -> Bools:
+        """Return which classes show ``*`` in every column while others do not: their records look suppressed."""
+        labels, sizes = self.labels, np.diff(ends, prepend=0)
+        silent = np.repeat(sizes > 1, sizes)
+        for shown in self.shown(nodes, keys, ends).T:
+            silent &= labels.stars[shown]
+        return silent
+
+    def shown(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        """Return ``[class, column]``: the label that each class shows."""
+        packing, labels = self.packing, self.labels
+        sizes = np.diff(ends, prepend=0)
+        result = np.empty((int(sizes.sum()), nodes.shape[1]), np.int64)
+        for place in range(nodes.shape[1]):
+            numbers = (keys[packing.words[place]] >> packing.shifts[place]) & packing.masks[place]
+            result[:, self.order[place]] = np.repeat(labels.offsets[place, nodes[:, place]], sizes) + numbers.astype(
+                np.int64
+            )
+        return result
+
+    def tables(self, nodes: Shorts) -> Iterator[tuple[int, int, Keys, Ints, Ints]]:
+        """Yield the tables of some nodes after each other: first and last node, keys, counts, where each ends."""
+        from shoal.kernels.roll import roll_up
+
+        packing, labels = self.packing, self.labels
+        words, rows = packing.keys.shape
+        places = nodes.shape[1]
+        room = max(rows, _ROWS)
+        stack_keys, stack_counts = np.empty((places, words, rows), np.uint64), np.empty((places, rows), np.int64)
+        stack_rows, sources = np.full(places + 1, rows, np.int64), np.full(places + 1, -1, np.int64)
+        slots = np.empty(_power_above(4 * rows), np.int32)
+        keys, counts, ends = (
+            np.empty((words, room), np.uint64),
+            np.empty(room, np.int64),
+            np.zeros(len(nodes), np.int64),
+        )
+        at = np.full(1, -1, np.int64)
+        start = 0
+        while start < len(nodes):
+            stop = roll_up(
+                nodes,
+                start,
+                packing.keys,
+                packing.counts,
+                packing.words[:-1],
+                packing.shifts[:-1],
+                packing.masks[:-1],
+                labels.nested,
+                labels.offsets,
+                labels.firsts,
+                labels.numbers,
+                labels.number_offsets,
+                labels.beyond,
+                packing.mark,
+                stack_keys,
+                stack_counts,
+                stack_rows,
+                sources,
+                slots,
+                keys,
+                counts,
+                ends,
+                at,
+            )
+            written = int(ends[stop - 1])
+            yield start, stop, np.ascontiguousarray(keys[:, :written]), counts[:written], ends[start:stop]
+            start = stop
+
+    def _classes(self, keys: Keys, counts: Ints, ends: Ints) -> tuple[Keys, Ints, Ints, Ints]:
+        """Join the cells of each class: its key, its records, the class of each cell, and where each node ends."""
+        if not self.packing.has_kinds:
+            return keys, counts, np.arange(len(counts)), ends
+        return self._joined(self.packing.bits(-1), keys, counts, ends)
+
+    def _joined(self, bits: Bits, keys: Keys, counts: Ints, ends: Ints) -> tuple[Keys, Ints, Ints, Ints]:
+        """Join the rows of each node that differ in nothing but some bits."""
+        joined_keys, joined, members = np.empty_like(keys), np.empty_like(counts), np.empty(len(counts), np.int32)
+        joined_ends, begin, left = np.empty_like(ends), 0, 0
+        for node, end in enumerate(ends.tolist()):
+            left = _merge(bits, keys, counts, begin, end, joined_keys, joined, left, members)
+            begin = end
+            joined_ends[node] = left
+        return np.ascontiguousarray(joined_keys[:, :left]), joined[:left], members.astype(np.int64), joined_ends
+
+
+@dataclass(frozen=True)
+class People:
+    """A population, rolled up beside the table.
+
+    Where a label's text stands for more than the values that have it (the same text on two levels, a missing value
+    that may be any), labels are looked through one by one instead.
+    """
+
+    walk: Walk
+    """The population packed as the table is."""
+    population: Population
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, packing: Packing, labels: Labels, problem: Problem) -> People | None:
+        """Lay a problem's population out, where a model asks for it."""
+        population = problem.background.population
+        if population is None or not any("persons" in model.needs for model in problem.models):
+            return None
+        order = np.arange(len(problem.columns))
+        return cls(Walk(packing.of_population(population), labels, order), population, problem.columns)
+
+    def placed(self, order: Ints) -> People:
+        """Return the same with the columns in another order."""
+        return replace(self, walk=self.walk.placed(order))
+
+    def without(self, places: Sequence[int]) -> People:
+        """Return the same without some columns, which are free."""
+        return replace(self, walk=self.walk.without(places))
+
+    def matching(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        """Return the persons who match each class of some nodes."""
+        if not all(column.levels.told_apart for column in self.columns):
+            return self._by_labels(nodes, keys, ends)
+        found = np.zeros(keys.shape[1], np.int64)
+        for start, stop, theirs, counts, their_ends in self.walk.tables(nodes):
+            first = 0
+            for node in range(start, stop):
+                last = int(their_ends[node - start])
+                begin, end = int(ends[node - 1]) if node else 0, int(ends[node])
+                found[begin:end] = _looked_up(keys[:, begin:end], theirs[:, first:last], counts[first:last])
+                first = last
+        return found
+
+    def _by_labels(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
+        shown, offsets = self.walk.shown(nodes, keys, ends), self.walk.labels.offsets
+        covers = [np.vstack([c.levels.covers, np.ones((1, c.levels.size), bool)]) for c in self.columns]
+        starts = offsets[np.argsort(self.walk.order), 0]
+        return self.population.matching(list((shown - starts).T), covers)
+
+
+def _looked_up(keys: Keys, theirs: Keys, counts: Ints) -> Ints:
+    """Return the count of each key among others, 0 where it is not there."""
+    both = np.concatenate([theirs, keys], axis=1)
+    order = np.lexsort(both)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.append(0, np.cumsum((np.diff(both[:, order], axis=1) != 0).any(axis=0)))[: len(order)]
+    known = np.zeros(len(order), np.int64)
+    known[numbers[: len(counts)]] = counts
+    return known[numbers[len(counts) :]]
+
+
+def _merge(
+    bits: Bits,
+    keys: Keys,
+    counts: Ints,
+    begin: int,
+    end: int,
+    merged_keys: Keys,
+    merged_counts: Ints,
+    start: int,
+    members: npt.NDArray[np.int32],
+) -> int:
+    """Leave some bits out of some rows, add up those that became equal, and return where they end."""
+    from shoal.kernels.roll import raise_wide
+
+    one = np.zeros(int(bits[2]) + 1, np.int32)
+    slots = np.empty(_power_above(4 * (end - begin)), np.int32)
+    none = np.zeros(len(one), bool), np.uint64(0)
+    return int(
+        raise_wide(keys, counts, begin, end, merged_keys, merged_counts, start, slots, *bits, one, *none, members)
+    )
+
+
+def _smallest(sizes: Ints, ends: Ints) -> Ints:
+    if not len(sizes):
+        return np.zeros(len(ends), np.int64)
+    found = np.minimum.reduceat(sizes, np.append(0, ends[:-1]))
+    return np.where(found == np.iinfo(np.int64).max, 0, found)
+
+
+def _power_above(number: int) -> int:
+    return 1 << max(number, 16).bit_length()

@@ -1,0 +1,1 @@
+"""Local recoding: classes of records, each published as what covers it."""

@@ -1,0 +1,123 @@
+"""asks_told(): the most that is asked in each published class, as far as an audit can know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.auditing.census import Counted, texts_of
+from shoal.auditing.reading import Reader
+from shoal.engines.columns import plain
+from shoal.errors import Fault
+from shoal.models.personal_k import PersonalK
+from shoal.policy import Policy
+
+Ints = npt.NDArray[np.int64]
+Asks = Mapping[str, Sequence[int | None] | pl.Series] | pl.DataFrame
+
+_PAIRS = 2_000_000
+"""So many pairs of a published text and a value are read, at most."""
+
+
+def asks_told(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, counted: Counted, asks: Asks | None
+) -> tuple[dict[str, Ints], list[Fault]]:
+    """Return for each column of asks the most that is asked in each class, and what cannot be told.
+
+    Exactly where the owner says what each published record asks for. From the original alone it is bounded from
+    above: a class may hold whoever its texts are true of, so that it is enough if it is large enough for all of
+    these. From the published table alone nothing is known.
+    """
+    told: dict[str, Ints] = {}
+    faults: list[Fault] = []
+    for model in policy.models:
+        if not isinstance(model, PersonalK):
+            continue
+        if asks is not None and model.on in _names(asks):
+            given = pl.Series("ask", list(asks[model.on]), strict=False)
+            if len(given) != frame.height:
+                got = f"{len(given)} for {frame.height} records"
+                faults.append(Fault("asks do not fit the published table", model.on, got))
+                continue
+            told[model.on] = _most(frame, policy, counted, _numbers(given, model))
+        elif raw is not None and model.on in raw.columns:
+            bounded = _bounded(raw, policy, counted, _numbers(raw[model.on], model))
+            if bounded is None or (bounded > counted.census.sizes).any():
+                faults.append(_UNKNOWN)
+                continue
+            told[model.on] = bounded
+            faults.append(_FROM_ABOVE)
+        else:
+            faults.append(_NOBODY_KNOWS)
+    return told, faults
+
+
+_HINT = "give what each published record asks for: the file that anonymize wrote (subjects), or asks="
+_UNKNOWN = Fault("a class may hold persons who ask for more: which records it holds is not published", hint=_HINT)
+_NOBODY_KNOWS = Fault("what persons ask for is not published, so whether they get it cannot be counted", hint=_HINT)
+_FROM_ABOVE = Fault(
+    "what is asked in a class is told from above: by all of the original whom its texts could mean",
+    hint=f"for the exact numbers {_HINT}",
+    kind="note",
+)
+
+
+def _names(asks: Asks) -> Sequence[str]:
+    return asks.columns if isinstance(asks, pl.DataFrame) else list(asks)
+
+
+def _numbers(given: pl.Series, model: PersonalK) -> pl.Series:
+    """Return asks as numbers; one that cannot be read is one that nobody can keep."""
+    numbers = given.alias("ask").cast(pl.String).replace("", None).cast(pl.Float64, strict=False).fill_nan(None)
+    missing = given.is_null() | (given.cast(pl.String) == "")
+    unread = numbers.is_null() & ~missing
+    whole = numbers.ceil().cast(pl.Int64, strict=False)
+    worst = np.iinfo(np.int64).max
+    whole = whole.set(unread, worst)
+    whole = whole.fill_null(worst if model.default is None else model.default)
+    return whole if model.most is None else whole.clip(upper_bound=model.most)
+
+
+def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, asks: pl.Series) -> Ints:
+    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    shown = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
+    most = pl.DataFrame([*shown, asks]).group_by(keys).agg(pl.col("ask").max())
+    classes = counted.classes.select(keys)
+    return classes.join(most, on=keys, how="left", nulls_equal=True, maintain_order="left")["ask"].to_numpy()
+
+
+def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, asks: pl.Series) -> Ints | None:
+    """Return for each class the most that is asked by records whom its texts could mean; ``None`` for too many."""
+    sizes = counted.census.sizes
+    most = np.ones(len(sizes), np.int64)
+    small = np.flatnonzero(sizes < asks.to_numpy().max(initial=1))
+    if not len(small):
+        return most
+    keys = [f"v{place}" for place in range(len(policy.quasi_identifiers))]
+    values = [
+        plain(raw[name]).cast(pl.String).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)
+    ]
+    people = pl.DataFrame([*values, asks]).unique().filter(pl.col("ask") > int(sizes[small].min()))
+    texts = counted.classes[small.tolist()]
+    meant = np.ones((len(small), people.height), bool)
+    if meant.size > 50 * _PAIRS:
+        return None
+    for place, name in enumerate(policy.quasi_identifiers):
+        shown, held = texts[f"q{place}"].unique().to_list(), people[keys[place]].unique().to_list()
+        if len(shown) * len(held) > _PAIRS:
+            return None
+        reader = Reader(raw, name, policy)
+        covers = np.array([[reader.covers(text, value) for value in held] for text in shown], bool)
+        rows = _places(texts[f"q{place}"], shown)
+        meant &= covers[np.ix_(rows, _places(people[keys[place]], held))]
+    asked = people["ask"].to_numpy()
+    most[small] = np.where(meant, asked[None, :], 1).max(axis=1, initial=1)
+    return most
+
+
+def _places(column: pl.Series, texts: list[str | None]) -> Ints:
+    place = {text: number for number, text in enumerate(texts)}
+    return np.array([place[text] for text in column.to_list()], np.int64)

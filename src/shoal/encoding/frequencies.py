@@ -1,0 +1,344 @@
+"""Frequencies: the table as a search sees it.  Classes: the records that would look alike.
+
+Models, searches, risks and losses need no rows, only the distinct combinations and how often each occurs. What
+a model must know besides, of the table as a whole, is its Background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.encoding.populations import Population, Survey
+from shoal.kernels.group import group
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Distinct quasi-identifier *tuples*, and the distinct *cells* (tuple, sensitive values, subject) in them.
+
+    Cells are sorted by tuple, then by sensitive values, then by subject, so that equal tables have equal
+    frequencies whatever the order of their records.
+
+    Attributes
+    ----------
+    tuples
+        ``tuples[t, column]``: codes of the quasi-identifiers, in lexicographic order.
+    cell_tuples, cell_counts
+        The tuple of each cell, and its number of records.
+    sensitive
+        ``sensitive[cell, column]``: codes of the sensitive columns; -1 is a missing value that matches anything.
+    subjects
+        The person of each cell, where the policy names a ``subject`` column; else ``None``: every record is one.
+    """
+
+    tuples: Codes
+    cell_tuples: Ints
+    cell_counts: Ints
+    sensitive: Codes
+    subjects: Ints | None = None
+
+    @cached_property
+    def counts(self) -> Ints:
+        """The number of records of each tuple."""
+        counted = np.bincount(self.cell_tuples, weights=self.cell_counts, minlength=len(self.tuples))
+        return counted.astype(np.int64)
+
+    @cached_property
+    def records(self) -> int:
+        """The number of records."""
+        return int(self.cell_counts.sum())
+
+    @cached_property
+    def persons(self) -> int:
+        """The number of persons: distinct subjects, or records where there are no subjects."""
+        return self.records if self.subjects is None else len(np.unique(self.subjects))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column that models look at, as it is in the table as a whole.
+
+    Attributes
+    ----------
+    place
+        Its place in ``Frequencies.sensitive``.
+    size
+        How many values it has. A code from here on is no value: its records are suppressed whatever a search does.
+    ranks
+        The rank of each value, where the values have an order.
+    levels
+        ``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below
+        the top, where the column has a hierarchy.
+    asks
+        The number that each value is, where the column holds how many persons each person wants to be among.
+    """
+
+    place: int
+    size: int
+    ranks: Ints | None = None
+    levels: Codes | None = None
+    asks: Ints | None = None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How often each value occurs in each class, sorted by class, then by value; what does not occur is not there.
+
+    Counts are records or, where there are subjects, persons: a person with two different values in a class counts
+    once for each of them.
+
+    Attributes
+    ----------
+    count
+        The number of classes.
+    classes, values, counts
+        One entry for each class and value.
+    wild
+        For each class, its missing values that may be any value; they are in no entry.
+    persons
+        For each class, its persons (or records).
+    unknown
+        For each class, its records with such a missing value: a person may have several.
+    """
+
+    count: int
+    classes: Ints
+    values: Ints
+    counts: Ints
+    wild: Ints
+    persons: Ints
+    unknown: Ints
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the entries of each class start; one more for the end of the last."""
+        return np.searchsorted(self.classes, np.arange(self.count + 1)).astype(np.int64)
+
+    def most(self, values: npt.NDArray[Any], empty: Any = 0) -> npt.NDArray[Any]:
+        """Return the greatest of some numbers, one for each entry, in each class; ``empty`` where it has no entry."""
+        return self._reduced(np.maximum, values, empty)
+
+    def total(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the sum of some numbers, one for each entry, in each class."""
+        return self._reduced(np.add, values, 0)
+
+    @cached_property
+    def known(self) -> Ints:
+        """The entries of each class, counted: records or persons whose value is known."""
+        return self.total(self.counts)
+
+    def _reduced(self, how: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        result = np.full(self.count, empty, values.dtype)
+        filled = np.flatnonzero(np.diff(self.starts))
+        if len(filled):
+            result[filled] = how.reduceat(values, self.starts[filled])
+        return result
+
+
+@dataclass(frozen=True)
+class Background:
+    """What is known of the table as a whole: a model cannot see it in the classes that it is shown.
+
+    A search shows a model some classes of one table, or the classes of many tables that it might publish.
+
+    Examples
+    --------
+    >>> whole = Frequencies(np.zeros((1, 1), np.int32), np.array([0, 0]), np.array([3, 1]),
+    ...                     np.array([[0], [1]], np.int32))
+    >>> Background(whole, {"illness": Known(place=0, size=2)}).table(("illness",)).counts
+    array([3, 1])
+    """
+
+    whole: Frequencies
+    """All records of the table, those too that are suppressed whatever a search does."""
+    columns: Mapping[str, Known]
+    """The columns that models look at, by name."""
+    quasi_identifiers: tuple[str, ...] = ()
+    """The names of what classes show, in order."""
+    starred: bool = False
+    """Whether suppressed records are a class that shows ``*``, which no condition on single classes can bar."""
+    population: Population | None = None
+    """Those whom the records were drawn from, where the policy names their table."""
+    everyone: int | None = None
+    """How many persons the population has, where its table or a survey's weights tell it."""
+    survey: Survey | None = None
+    """How many persons each record stands for, where the policy names the column that tells it."""
+    _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
+
+    def known(self, names: Sequence[str]) -> tuple[Known, ...]:
+        """Return what is known of some columns."""
+        return tuple(self.columns[name] for name in names)
+
+    def table(self, names: tuple[str, ...]) -> Histogram:
+        """Return how often each value occurs in the whole table, as one class; several columns are taken as one."""
+        if names not in self._tables:
+            one_class = np.zeros(len(self.whole.cell_counts), np.int64)
+            self._tables[names] = Classes.of(self.whole, one_class, 1).histogram(self.known(names))
+        return self._tables[names]
+
+    def counts(self, names: tuple[str, ...], values: Ints) -> Ints:
+        """Return how often each of some values occurs in the whole table."""
+        table = self.table(names)
+        if not len(table.values):
+            return np.zeros(len(values), np.int64)
+        places = np.minimum(np.searchsorted(table.values, values), len(table.values) - 1)
+        return np.where(table.values[places] == values, table.counts[places], 0)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Equivalence classes: the records that would look alike in the published table.
+
+    A record counts once, or, where there are subjects, a person counts once per class however many of the
+    records are theirs.
+
+    Examples
+    --------
+    >>> table = Frequencies(np.zeros((2, 1), np.int32), np.array([0, 1]), np.array([3, 1]),
+    ...                     np.array([[0], [1]], np.int32))
+    >>> classes = Classes.of(table, np.array([0, 0]))
+    >>> classes.sizes, classes.distinct(Known(place=0, size=2))
+    (array([4]), array([2]))
+    """
+
+    count: int
+    members: Ints
+    """The class of each piece (a cell, or a part of one); -1 is in no class."""
+    cells: Ints | None
+    """The cell of each piece; ``None`` when the pieces are the cells."""
+    weights: Ints
+    """The records of each piece."""
+    frequencies: Frequencies
+    counted: Ints | None = None
+    """The records of each class, where they are known already."""
+    ends: Ints | None = None
+    """Where the classes of each table end, when the classes of several tables are tested together."""
+    shown: Callable[[], Ints] | None = field(default=None, repr=False)
+    """Gives ``[class, column]``: a number for what each class shows in each quasi-identifier, where that is known.
+    Within a table equal numbers are equal labels."""
+    kept: Bools | None = None
+    """The classes that other models leave, for a model that looks across classes; ``None``: all."""
+    matches: Callable[[], Ints] | None = field(default=None, repr=False)
+    """Gives the persons of the population that match what each class shows, where there is a population."""
+    _histograms: dict[tuple[int, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, members: Ints, count: int | None = None) -> Classes:
+        """Group whole cells."""
+        number = int(members.max(initial=-1)) + 1 if count is None else count
+        return cls(number, members, None, frequencies.cell_counts, frequencies)
+
+    def _per_piece(self, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        return values if self.cells is None else values[self.cells]
+
+    @cached_property
+    def records(self) -> Ints:
+        """The number of records of each class."""
+        if self.counted is not None:
+            return self.counted
+        inside = self.members >= 0
+        counted = np.bincount(self.members[inside], self.weights[inside], minlength=self.count)
+        return counted.astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The number of persons of each class."""
+        if self.frequencies.subjects is None:
+            return self.records
+        subjects = self._per_piece(self.frequencies.subjects).astype(np.int64)
+        return self._distinct_pairs(subjects)[0]
+
+    def persons(self, background: Background) -> Ints:
+        """Return how many persons of the population each class stands for: those who match it, or whom it weighs.
+
+        A survey's weights are added up and rounded down to whole persons.
+        """
+        if self.matches is not None:
+            return self.matches()
+        survey = background.survey
+        if survey is None:
+            raise ValueError("neither a population nor a survey's weights are known")
+        codes = self._per_piece(self.frequencies.sensitive[:, survey.place]).astype(np.int64)
+        inside = self.members >= 0
+        total = np.zeros(self.count, np.int64)
+        np.add.at(total, self.members[inside], survey.amounts[codes[inside]] * self.weights[inside])
+        return total // survey.unit
+
+    def distinct(self, column: Known) -> Ints:
+        """Return how many distinct values of a sensitive column each class holds.
+
+        A missing value that matches anything, or whose record is suppressed for it, could be any of the others, so it
+        adds none (and a class of only such values counts one).
+        """
+        codes = self.frequencies.sensitive[:, column.place].astype(np.int64)
+        values = self._per_piece(np.where(codes < column.size, codes, -1)).astype(np.int64)
+        counted, wild = self._distinct_pairs(values)
+        return np.maximum(counted, wild) if wild.any() else counted
+
+    def histogram(self, columns: Sequence[Known]) -> Histogram:
+        """Return how often each value of a column occurs in each class; several columns are taken as one value.
+
+        A combination is wild where one of its parts is. So are the records without a value, which are suppressed: they
+        may have had any, and among starred ones they may be in a class. Counted once for several models of one column.
+        """
+        places = tuple(column.place for column in columns)
+        if places not in self._histograms:
+            self._histograms[places] = self._counted_values(columns)
+        return self._histograms[places]
+
+    def _counted_values(self, columns: Sequence[Known]) -> Histogram:
+        values, width = self._combined(columns)
+        keep = self.members >= 0
+        members, values = self.members[keep], values[keep] + 1
+        weights = self.weights[keep]
+        unknown = np.bincount(members[values == 0], weights[values == 0], minlength=self.count).astype(np.int64)
+        if self.frequencies.subjects is not None:
+            people = self._per_piece(self.frequencies.subjects).astype(np.int64)[keep]
+            sizes = [self.count, width + 1, int(people.max(initial=0)) + 1]
+            _, rows = group([members, values, people], sizes)
+            members, values, weights = members[rows], values[rows], np.ones(len(rows), np.int64)
+        numbers, rows = group([members, values], [self.count, width + 1])
+        counts = np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
+        members, values = members[rows], values[rows] - 1
+        wild = np.zeros(self.count, np.int64)
+        wild[members[values < 0]] = counts[values < 0]
+        known = values >= 0
+        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes, unknown)
+
+    def _combined(self, columns: Sequence[Known]) -> tuple[Ints, int]:
+        """The value of each piece, and how many there are; -1 is wild."""
+        codes = self.frequencies.sensitive
+        result, width = np.zeros(len(codes), np.int64), 1
+        wild = np.zeros(len(codes), bool)
+        for column in columns:
+            own = codes[:, column.place]
+            wild |= (own < 0) | (own >= column.size)
+            result = result * column.size + own
+            width *= max(column.size, 1)
+        return self._per_piece(np.where(wild, -1, result)).astype(np.int64), width
+
+    def _distinct_pairs(self, values: Ints) -> tuple[Ints, Ints]:
+        """Distinct non-negative values per class, and whether the class holds a negative one."""
+        keep = self.members >= 0
+        classes, kept = self.members[keep], values[keep]
+        wild = np.zeros(self.count, np.int64)
+        wild[classes[kept < 0]] = 1
+        classes, kept = classes[kept >= 0], kept[kept >= 0]
+        width = int(kept.max(initial=0)) + 1
+        if self.count * width <= max(4 * len(kept), 1 << 22):
+            present = np.zeros(self.count * width, bool)
+            present[classes * width + kept] = True
+            return present.reshape(self.count, width).sum(axis=1, dtype=np.int64), wild
+        pairs = np.sort(classes * width + kept)  # np.unique hashes first, which takes ten times as long
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        return np.bincount(pairs // width, minlength=self.count).astype(np.int64), wild

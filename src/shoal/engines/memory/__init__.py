@@ -1,0 +1,1 @@
+"""Tables in memory, of any dataframe library, and files that fit into it."""

@@ -1,0 +1,109 @@
+"""Files out: plain bytes that can be searched, with nothing in them but the published table."""
+
+from __future__ import annotations
+
+import io
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.columns import to_texts
+from shoal.errors import MissingExtra, WriteError
+
+ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx", "jsonl": ".jsonl"}
+
+
+def to_bytes(frame: pl.DataFrame, kind: str) -> bytes:
+    """Return a table in a file format.
+
+    Parquet and Feather are written without compression, so that the audit can search their bytes; without the
+    statistics of columns, and from plain columns, so that no dictionary holds a value that is not published.
+    """
+    buffer = io.BytesIO()
+    if kind == "csv":
+        in_texts(frame).write_csv(buffer)
+    elif kind == "parquet":
+        frame.write_parquet(buffer, compression="uncompressed", statistics=False)
+    elif kind == "feather":
+        # the oldest layout: every program reads it, and it holds each text once where it is published
+        frame.write_ipc(buffer, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
+    elif kind == "jsonl":
+        in_texts(frame).write_ndjson(buffer)
+    else:
+        _write_excel(frame, buffer)
+    return buffer.getvalue()
+
+
+def in_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose dates and moments are texts, as the audit reads them.
+
+    Every writer of a text format has a way of its own to write a moment, with a ``T`` or a blank, with as many digits
+    of a second as it likes: we leave it no choice.
+
+    Examples
+    --------
+    >>> in_texts(pl.DataFrame({"at": [datetime(2021, 10, 31, 0, 30)]})).item()
+    '2021-10-31 00:30:00.000000'
+    """
+    return pl.DataFrame(
+        [to_texts(column).alias(column.name) if column.dtype.is_temporal() else column for column in frame]
+    )
+
+
+def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtra.of("XlsxWriter", "excel", "writing Excel files") from None
+    if frame.height >= 2**20 or frame.width > 2**14:
+        raise WriteError("too large for Excel", got=f"{frame.height} records, {frame.width} columns", hint="use CSV")
+    # texts stay texts: "=1+1" is no formula; and a fixed creation date: the same release is the same bytes
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(buffer, options) as book:
+        book.set_properties({"created": datetime(2000, 1, 1)})
+        sheet = book.add_worksheet("release")
+        formats = {pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss"}
+        for place, column in enumerate(frame):
+            cells = _excel_cells(column.alias("values"))
+            too_long = [text for text in (column.name, *cells) if isinstance(text, str) and len(text) > 32_767]
+            if too_long:
+                raise WriteError("Excel cells hold at most 32,767 characters", where=column.name, hint="use CSV")
+            sheet.write_string(0, place, column.name)
+            style = formats.get(column.dtype.base_type())
+            sheet.write_column(1, place, cells, book.add_format({"num_format": style}) if style else None)
+        # a record without any value is told from a row that nobody wrote by an empty text
+        shown = next((place for place, kind in enumerate(frame.dtypes) if kind == pl.String), 0)
+        missing = np.all([column.alias("values").is_null().to_numpy() for column in frame], axis=0)
+        for record in np.flatnonzero(missing).tolist():
+            sheet.write_string(record + 1, shown, "")
+
+
+def _excel_cells(column: pl.Series) -> list[Any]:
+    """Return the values of a column, as texts where Excel would change one of them.
+
+    Excel keeps 15 digits of a whole number and 16 of another, thousandths of a second, and no date before March 1900.
+    """
+    least = {pl.Date: date(1900, 3, 1), pl.Datetime: datetime(1900, 3, 1)}.get(column.dtype.base_type())
+    if column.dtype == pl.Int64:
+        safe = bool((column.abs() < 10**15).all())
+    elif column.dtype == pl.Float64:
+        safe = all(float(f"{number:.16G}") == number for number in column.drop_nulls().unique())
+    elif least is not None:
+        whole = column.dtype == pl.Date or bool((column.dt.microsecond() % 1000 == 0).all())
+        safe = whole and bool((column >= least).all())
+    else:
+        safe = True
+    return column.to_list() if safe else to_texts(column).to_list()
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file and make sure that it is on the disk."""
+    import os
+
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

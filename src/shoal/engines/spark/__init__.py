@@ -1,0 +1,1 @@
+"""Tables that lie in Apache Spark."""

@@ -1,0 +1,178 @@
+"""Layout: which columns of a Spark table are counted, and which ride along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import types as T  # noqa: N812
+
+from shoal.engines.columns import LARGEST, beyond_calendar, beyond_numbers
+from shoal.engines.memory.files import require_names
+from shoal.errors import Fault, Misfit, TableError, examples, nearest
+from shoal.pipeline.publish import published_columns
+from shoal.policy import Policy
+from shoal.policy.presets import SAFE_HARBOR
+
+_AS_THEY_ARE = (T.BooleanType, T.DateType, T.TimestampNTZType, T.DecimalType)
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_MOMENT = len("2021-10-31 00:30:00.000000")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table under names of our own, so that no name can be read as anything but a name.
+
+    Spark reads a dot, a backtick, a star and the case of a letter in a name; columns are taken by their place instead.
+    """
+
+    table: DataFrame
+    """Every column as it should be counted and published, called ``c0``, ``c1``, …"""
+    names: tuple[str, ...]
+    counted: tuple[str, ...]
+    """Quasi-identifiers, sensitive columns and the subject, in the order of the table."""
+    others: tuple[str, ...]
+    """Columns that are published as they are and that no promise looks at."""
+    published: tuple[str, ...]
+    """All that a release has, in the order of the table."""
+
+    @classmethod
+    def of(cls, table: DataFrame, policy: Policy) -> Layout:
+        """Lay a table out by the roles of its columns."""
+        names = tuple(table.columns)
+        require_names(names)
+        shown = tuple(published_columns(pl.DataFrame({name: [] for name in names}), policy))
+        roles = {*policy.quasi_identifiers, *policy.sensitive, *([] if policy.subject is None else [policy.subject])}
+        if SAFE_HARBOR in policy.presets:  # it looks at the values of every column
+            roles |= {*names} - {*policy.identifiers}
+        counted = tuple(name for name in names if name in roles)
+        others = tuple(name for name in shown if name not in roles)
+        used = {*counted, *others}
+        columns = [
+            plain(f"c{place}", field.dataType, name).alias(f"c{place}")
+            for place, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
+            if name in used
+        ]
+        return cls(numbered(table).select(*columns), names, counted, others, shown)
+
+    def key(self, name: str) -> str:
+        """Return what a column is called here."""
+        return f"c{self.names.index(name)}"
+
+    def keys(self, names: Sequence[str]) -> list[str]:
+        """Return what some columns are called here."""
+        return [self.key(name) for name in names]
+
+    def require(self, policy: Policy) -> None:
+        """Raise where the policy names columns that the table does not have, or leaves some without a role."""
+        named: dict[str, Iterable[str]] = {
+            "identifiers": policy.identifiers,
+            "quasi_identifiers": policy.quasi_identifiers,
+            "sensitive": policy.sensitive,
+            "subject": [policy.subject] if policy.subject is not None else [],
+        }
+        faults = [
+            Fault("no such column in the table", f"{role}.{name}", hint=nearest(name, self.names))
+            for role, columns in named.items()
+            for name in columns
+            if name not in self.names
+        ]
+        declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
+        rest = [name for name in self.names if name not in declared]
+        if rest and policy.others is None:
+            hint = "declare each, or say others: keep or others: drop"
+            faults.append(Fault("columns without a role", "others", examples(rest), hint))
+        if faults:
+            raise Misfit(faults)
+
+    def other_faults(self) -> list[Fault]:
+        """Return what is wrong with columns that ride along: those that single people out, and infinite numbers."""
+        if not self.others:
+            return []
+        asked = []
+        for place, name in enumerate(self.others):
+            column = F.col(self.key(name))
+            asked += [
+                F.count(column).alias(f"present{place}"),
+                F.countDistinct(column).alias(f"distinct{place}"),
+                F.max(_is_beyond(column, self.table.schema[self.key(name)].dataType)).alias(f"beyond{place}"),
+            ]
+        found = self.table.agg(*asked).collect()[0]
+        faults = []
+        for place, name in enumerate(self.others):
+            present, distinct = found[f"present{place}"], found[f"distinct{place}"]
+            if found[f"beyond{place}"]:
+                numbers = isinstance(self.table.schema[self.key(name)].dataType, T.DoubleType)
+                error = beyond_numbers(name) if numbers else beyond_calendar(name)
+                faults.append(replace(error.faults[0], where=f"others.{name}"))
+            if present >= 20 and distinct > 0.9 * present:
+                what, got = (
+                    "is nearly unique and would be published as it is",
+                    f"{distinct} values in {present} records",
+                )
+                faults.append(Fault(what, f"others.{name}", got, "make it an identifier, or a quasi-identifier"))
+        return faults
+
+
+def _is_beyond(column: Column, kind: T.DataType) -> Column:
+    """Return whether a value is one that no release holds, as :func:`shoal.engines.columns.plain` says it."""
+    if isinstance(kind, T.DoubleType):
+        return F.abs(column) > LARGEST
+    if isinstance(kind, (T.DateType, T.TimestampNTZType)):
+        return ~F.year(column).between(1, 9999)
+    return F.lit(False)
+
+
+def numbered(table: DataFrame) -> DataFrame:
+    """Return a table whose columns are called ``c0``, ``c1``, …"""
+    return table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+
+
+def plain(key: str, kind: T.DataType, name: str) -> Column:
+    """Return a column of a plain type, as :mod:`shoal.engines.columns` does: no NaN, no -0.0, no empty text, no
+    zone."""
+    column = F.col(key)
+    if isinstance(kind, T.NullType):
+        return column.cast("string")
+    if isinstance(kind, (T.StringType, T.CharType, T.VarcharType)):
+        return F.when(column != "", column)
+    if isinstance(kind, _WHOLE):
+        return column.cast("bigint")
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
+        # by way of texts: 0.1 in 32 bits is 0.1, not 0.10000000149011612
+        exact = column if isinstance(kind, T.DoubleType) else column.cast("string").cast("double")
+        return F.when(~F.isnan(column), exact + F.lit(0.0))
+    if isinstance(kind, T.TimestampType):  # in UTC: the zone of a session changes no release
+        return moments(F.unix_micros(column))
+    if isinstance(kind, _AS_THEY_ARE):
+        return column
+    hint = "drop the column"
+    raise TableError("values of this type cannot be published", where=name, got=kind.simpleString(), hint=hint)
+
+
+def moments(microseconds: Column) -> Column:
+    """Return moments without a time zone, given as microseconds since 1970; the zone of the session plays no part."""
+    seconds = (microseconds.cast("decimal(20,0)") / 1_000_000).cast("decimal(18,6)")
+    return F.lit("1970-01-01").cast("timestamp_ntz") + F.make_dt_interval(secs=seconds)
+
+
+def in_texts(table: DataFrame) -> DataFrame:
+    """Return a table whose moments are texts, as :func:`shoal.engines.memory.write.in_texts` writes them.
+
+    Its columns must have names of our own.
+    """
+    return table.select(
+        *(
+            _moment_text(name).alias(name) if isinstance(field.dataType, T.TimestampNTZType) else F.col(name)
+            for name, field in zip(table.columns, table.schema.fields, strict=True)
+        )
+    )
+
+
+def _moment_text(name: str) -> Column:
+    """Return moments with six digits of a second; Spark writes as many as it takes."""
+    text = F.col(name).cast("string")
+    return F.rpad(F.when(text.contains("."), text).otherwise(F.concat(text, F.lit("."))), _MOMENT, "0")

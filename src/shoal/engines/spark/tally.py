@@ -1,0 +1,60 @@
+"""Counting on Spark: GROUP BY, and the counts as a tallied table on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import polars as pl
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.spark.columns import Layout
+
+
+def counted(table: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Return each combination of some columns once, with how often it occurs."""
+    return table.groupBy(*keys).agg(F.count(F.lit(1)).alias(TIMES))
+
+
+def each_counted(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
+    """Return for each of several sets of columns their combinations, with how often each occurs; in one pass."""
+    every = list(dict.fromkeys(key for unit in units for key in unit))
+    sets = [[F.col(key) for key in unit] for unit in units]
+    grouped = table.groupingSets(sets, *every)
+    found = taken(grouped.agg(F.grouping_id().alias("without"), F.sum(TIMES).cast("bigint").alias(TIMES)))
+    numbers = [int("".join("0" if key in unit else "1" for key in every), 2) for unit in units]
+    return [
+        found.filter(found["without"] == number).select(*unit, TIMES)
+        for unit, number in zip(units, numbers, strict=True)
+    ]
+
+
+@contextmanager
+def kept(table: DataFrame) -> Iterator[DataFrame]:
+    """Let Spark keep a table while it is looked at more than once."""
+    table = table.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield table
+    finally:
+        table.unpersist()
+
+
+def taken(table: DataFrame) -> pl.DataFrame:
+    """Return a Spark table as a frame on the driver."""
+    frame = pl.from_arrow(table.toArrow())
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def tallied(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> Tallied:
+    """Return counts as a tallied table with the names of the table; columns that were not counted have no values."""
+    named = {}
+    for name in layout.names:
+        if layout.key(name) in counts.columns:
+            named[name] = counts[layout.key(name)]
+        elif name in also:
+            named[name] = pl.Series([None] * counts.height, dtype=pl.String)
+    return Tallied(pl.DataFrame(named), counts[TIMES])

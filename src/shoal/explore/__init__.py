@@ -1,0 +1,1 @@
+"""EXPLORE: what if: lattices, comparisons, hierarchies, draft policies."""

@@ -1,0 +1,226 @@
+"""What a published text can stand for, and whether that certainly matches a condition."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from shoal.auditing.notations import span_of
+from shoal.encoding.domains import STAR, Domain, Kind, read_set
+from shoal.errors import Refused
+from shoal.gateway.request import Sign, Value
+from shoal.hierarchies.base import Hierarchy
+
+_WIDE = {"integer": (-(2**53), 2**53), "float": (-1e300, 1e300)}
+_AS_THEY_ARE = ("mask", "suppress", "intervals")
+"""Hierarchies whose labels are ranges, masks and stars: any other text is a value."""
+_CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+Truth = bool | None
+"""Certainly, certainly not, or it cannot be known."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What one text can stand for: some values, a range, or (neither) anything; and whether it may be missing."""
+
+    values: frozenset[Any] | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    with_low: bool = True
+    with_high: bool = True
+    missing: bool = False
+    text: str | None = None
+    """A label that may be named in a condition."""
+    pattern: str | None = None
+    """A mask that its values fit."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a range."""
+        return self.values is None and (math.isfinite(self.low) or math.isfinite(self.high))
+
+    def compare(self, sign: Sign, value: Any) -> Truth:
+        """Return whether all values that it can stand for lie so (below, above …), none does, or some may."""
+        if self.missing:
+            return None  # a missing value compares with nothing, and neither does its contrary
+        if self.values is not None:
+            found = {_compared(one, sign, value) for one in self.values}
+            return found.pop() if len(found) == 1 else None
+        return self._range_compares(sign, value) if self.bounded else None
+
+    def among(self, wanted: frozenset[Any], texts: frozenset[str]) -> Truth:
+        """Return whether it is certainly one of some values, or is called by one of some texts."""
+        if self.missing:
+            return None
+        if self.text is not None and self.text in texts:
+            return True
+        if self.values is not None:
+            return True if self.values <= wanted else None if self.values & wanted else False
+        if self.pattern is not None:
+            return None if any(re.fullmatch(self.pattern, str(one), re.S) for one in wanted) else False
+        if not self.bounded:
+            return None
+        inside = [
+            one
+            for one in wanted
+            if self._range_compares(">=", one) is not False and self._range_compares("<=", one) is not False
+        ]
+        return (self.low == self.high or None) if inside else False
+
+    def _range_compares(self, sign: Sign, value: float) -> Truth:
+        return True if self._surely(sign, value) else False if self._surely(_CONTRARY[sign], value) else None
+
+    def _surely(self, sign: Sign, value: float) -> bool:
+        """Whether the whole range lies so: its nearer end does."""
+        above = sign in (">", ">=")
+        end, closed = (self.low, self.with_low) if above else (self.high, self.with_high)
+        if end == value:
+            return sign in (">=", "<=") or not closed
+        return end > value if above else end < value
+
+    def is_null(self) -> Truth:
+        """Return whether it is certainly the missing value."""
+        if self == MISSING:
+            return True
+        return None if self.missing else False
+
+    @property
+    def middle(self) -> float | None:
+        """The middle of a range, the number itself, or nothing where there is no number."""
+        if self.missing or (self.values is None and not (math.isfinite(self.low) and math.isfinite(self.high))):
+            return None
+        low, high = (self.low, self.high) if self.values is None else (min(self.values), max(self.values))
+        return float(low + high) / 2 if isinstance(low, (int, float)) else None
+
+
+MISSING = Meaning(frozenset(), missing=True)
+ANYTHING = Meaning(missing=True)
+
+
+def _compared(one: Any, sign: Sign, value: Any) -> bool:
+    if sign == "<":
+        return bool(one < value)
+    if sign == "<=":
+        return bool(one <= value)
+    return bool(one > value) if sign == ">" else bool(one >= value)
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """Reads the texts of one column, from the policy and the text alone.
+
+    It never looks at the table: "20 - 30" stands for all ages from 20 to 29, whichever of them occur. So whether a
+    record matches a condition tells nothing beyond what is published of it.
+
+    Examples
+    --------
+    >>> ages = Meanings("integer")
+    >>> ages.of("[20, 29]").compare("<", 30), ages.of("[20, 29]").compare("<", 25), ages.of("*").compare("<", 25)
+    (True, None, None)
+    """
+
+    kind: Kind
+    """What the column holds."""
+    exact: bool = False
+    """Whether every cell stands for itself: the column is shown as it is."""
+    hierarchy: Hierarchy | None = None
+    labels: Mapping[str, frozenset[Any]] = field(default_factory=dict)
+    """Label → the values that the hierarchy declares under it."""
+
+    @classmethod
+    def published(cls, kind: Kind, hierarchy: Hierarchy | None) -> Meanings:
+        """Return a reader of a generalized column."""
+        leaves = hierarchy.leaves() if hierarchy is not None else ()
+        labels: dict[str, set[Any]] = {leaf: {_leaf(leaf, kind)} for leaf in leaves}
+        if hierarchy is not None and leaves:
+            domain = Domain.of("text", list(leaves))
+            for step in hierarchy.steps(domain):
+                for leaf, label in zip(domain.texts, step.labels, strict=True):
+                    labels.setdefault(label, set()).add(_leaf(leaf, kind))
+        return cls(kind, False, hierarchy, {label: frozenset(values) for label, values in labels.items()})
+
+    def of(self, text: Any) -> Meaning:
+        """Return what a cell can stand for."""
+        if text is None:
+            return MISSING
+        if self.exact or not isinstance(text, str):
+            return Meaning(frozenset((comparable(text),)))
+        if text == STAR:
+            return ANYTHING
+        if text in self.labels:
+            return Meaning(self.labels[text], text=text)
+        return self._range(text) or self._set(text) or self._mask(text) or self._value(text)
+
+    def _range(self, text: str) -> Meaning | None:
+        if self.kind not in _WIDE:
+            return None
+        span = span_of(text, Domain.of(self.kind, list(_WIDE[self.kind])))
+        return None if span is None else Meaning(None, span.low, span.high, span.with_low, span.with_high, text=text)
+
+    def _set(self, text: str) -> Meaning | None:
+        members = read_set(text)
+        if not members:
+            return None
+        values = frozenset(_leaf(item, self.kind) for item in members if item is not None)
+        return Meaning(values, missing=None in members, text=text)
+
+    def _mask(self, text: str) -> Meaning | None:
+        if STAR not in text or self.hierarchy is None or self.hierarchy.key() != "mask":
+            return None
+        return Meaning(text=text, pattern=".*".join(map(re.escape, re.split(r"\*+", text))))
+
+    def _value(self, text: str) -> Meaning:
+        if self.hierarchy is None or self.hierarchy.key() in _AS_THEY_ARE:
+            return Meaning(frozenset((_leaf(text, self.kind),)), text=text)
+        return Meaning(text=text)  # a label that was made from the data: nobody can read it
+
+    def literal(self, value: Value, column: str) -> Any:
+        """Return a literal as a value of this column's kind."""
+        fitting = _fitted(value, self.kind)
+        if fitting is None:
+            what = "a literal of another kind than the column"
+            raise Refused(what, where=column, hint=f"the column holds: {self.kind}")
+        return fitting
+
+    def literals(self, values: tuple[Value, ...], column: str) -> tuple[frozenset[Any], frozenset[str]]:
+        """Return the values that some literals stand for, and their texts; a label stands for all values under it."""
+        wanted: set[Any] = set()
+        texts = frozenset(value for value in values if isinstance(value, str) and not self.exact)
+        for value in values:
+            if value in texts and value in self.labels:
+                wanted |= self.labels[str(value)]
+            elif value not in texts or self._range(str(value)) is None:
+                wanted.add(self.literal(value, column))
+        return frozenset(wanted), texts
+
+
+def _leaf(text: str, kind: Kind) -> Any:
+    fitting = _fitted(text, kind)
+    return text if fitting is None else fitting
+
+
+def _fitted(value: Value, kind: Kind) -> Any:
+    """Return a value as one of a kind; nothing where it is none."""
+    try:
+        if kind in ("integer", "float"):
+            return None if isinstance(value, bool) else value if isinstance(value, (int, float)) else float(value)
+        if kind == "date" and isinstance(value, str):
+            return comparable(date.fromisoformat(value))
+        if kind == "datetime" and isinstance(value, str):
+            said = datetime.fromisoformat(value)  # tables hold moments in UTC
+            return comparable(said if said.tzinfo is None else said.astimezone(UTC).replace(tzinfo=None))
+    except ValueError:
+        return None
+    if kind == "boolean":
+        return value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).lower())
+    return value if kind == "text" and isinstance(value, str) else None
+
+
+def comparable(value: Any) -> Any:
+    """Return a value of a table as one that compares: moments as their text in ISO form, which sorts as they do."""
+    return value.isoformat(sep=" ") if isinstance(value, datetime) else str(value) if isinstance(value, date) else value

@@ -1,0 +1,1 @@
+"""IMPORT: policies from the configurations of other tools."""

@@ -1,0 +1,145 @@
+"""The population that a table was drawn from, as numbers; and what is wrong with it, before a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Decimal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.encoding.populations import Population, Survey
+from shoal.engines.columns import codes_of, domain_of, plain, population_column, population_frame
+from shoal.errors import Fault, TableError, examples, nearest
+from shoal.kernels.group import group
+from shoal.policy import Policy
+from shoal.recodings.base import Column
+
+Ints = npt.NDArray[np.int64]
+
+_PARTS = 10**6
+"""A survey's weights are counted in parts of so many of a person, rounded down."""
+
+
+def weighs(policy: Policy) -> bool:
+    """Return whether models count persons by the weights of a survey."""
+    return policy.survey_weight is not None and policy.population is None
+
+
+def encode_population(frame: pl.DataFrame, policy: Policy, columns: Sequence[Column]) -> Population | None:
+    """Return the population in the codes of the table; records with a value that these do not have are left out."""
+    if policy.population is None:
+        return None
+    codes, known = [], np.ones(population_frame(policy.population).height, bool)
+    for column in columns:
+        domain = column.levels.domain.take(column.levels.position.astype(np.intp))  # in its natural order
+        values = population_column(policy.population, column.name, plain(frame[column.name]).dtype)
+        held = codes_of(values, domain)
+        known &= (held < len(domain)) | column.levels.has_missing
+        codes.append(np.append(column.levels.position, len(domain))[held])
+    codes = [held[known] for held in codes]
+    numbers, rows = group(codes, [column.levels.size for column in columns])
+    tuples = np.stack([held[rows] for held in codes], axis=1).astype(np.int32)
+    return Population(tuples, np.bincount(numbers, minlength=len(rows)).astype(np.int64))
+
+
+def encode_survey(frame: pl.DataFrame, policy: Policy, place: int) -> tuple[Survey, Ints]:
+    """Return the weights of a survey, and the code of each record's weight."""
+    assert policy.survey_weight is not None
+    values = plain(frame[policy.survey_weight])
+    domain = domain_of(values)
+    amounts = [int((Decimal(text) * _PARTS).to_integral_value(ROUND_FLOOR)) for text in domain.texts]
+    return Survey(place, np.array(amounts, np.int64), _PARTS), codes_of(values, domain)
+
+
+def unreadable(policy: Policy) -> Iterator[Fault]:
+    """Yield why the population's table cannot be read."""
+    try:
+        _ = None if policy.population is None else population_frame(policy.population)
+    except TableError as error:
+        yield from (Fault(fault.what, f"population, {fault.where}", fault.got, fault.hint) for fault in error.faults)
+
+
+def population_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """Yield what is wrong with the population, or with the weights of a survey."""
+    if policy.population is not None:
+        yield from _misfits(frame, population_frame(policy.population), policy)
+    if policy.survey_weight is not None and policy.survey_weight in frame.columns:
+        yield from _survey_faults(frame, policy.survey_weight)
+
+
+def _misfits(frame: pl.DataFrame, people: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """Yield columns and values that the population lacks; where it has all of them, combinations."""
+    assert policy.population is not None
+    names = [name for name in policy.quasi_identifiers if name in frame.columns]
+    own: list[pl.Series] = []
+    theirs: list[pl.Series] = []
+    whole = True
+    for name in names:
+        where = f"population.{name}"
+        if name not in people.columns:
+            yield Fault("no such column in the population", where, hint=nearest(name, people.columns))
+            whole = False
+            continue
+        try:
+            values = plain(frame[name])
+        except TableError:  # told already
+            whole = False
+            continue
+        try:
+            others = population_column(policy.population, name, values.dtype)
+            unread = plain(people[name]).filter(others.is_null() & plain(people[name]).is_not_null())
+        except TableError as error:
+            yield replace(error.faults[0], where=where, hint="")
+            whole = False
+            continue
+        if len(unread):
+            got = examples(unread.unique().sort().cast(pl.String).to_list())
+            yield Fault("values of the population that the column of the table cannot hold", where, got)
+        lacking = sorted({*values.drop_nulls().unique().to_list()} - {*others.drop_nulls().unique().to_list()})
+        if lacking:
+            hint = "the table must be a part of its population"
+            yield Fault("values of the table that the population lacks", where, examples(map(str, lacking)), hint)
+        whole &= not lacking
+        own.append(values.alias(str(len(own))))
+        theirs.append(others.alias(str(len(theirs))))
+    if whole:
+        yield from _combinations(pl.DataFrame(own), pl.DataFrame(theirs), frame, policy)
+
+
+def _combinations(own: pl.DataFrame, theirs: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """Yield that some combinations occur more often in the table than in its population."""
+    keys, persons = own.columns, pl.len()
+    if policy.subject is not None and policy.subject in frame.columns:
+        own, persons = own.with_columns(frame[policy.subject].alias("subject")), pl.col("subject").n_unique()
+    complete = own.drop_nulls(keys)  # whom a missing value matches is not told
+    counted = complete.group_by(keys).agg(persons.alias("here"))
+    there = theirs.group_by(keys).agg(pl.len().alias("there"))
+    joined = counted.join(there, on=keys, how="left").with_columns(pl.col("there").fill_null(0))
+    lacking = joined.filter(pl.col("here") > pl.col("there")).sort(keys)
+    if lacking.height:
+        shown = [", ".join(str(value) for value in row) for row in lacking.select(keys).head(6).iter_rows()]
+        more = f" and {lacking.height - 5} more" if lacking.height > 5 else ""
+        yield Fault(
+            "combinations that occur more often in the table than in the population",
+            "population",
+            "; ".join(f"({text})" for text in shown[:5]) + more,
+            "the table must be a part of its population",
+        )
+
+
+def _survey_faults(frame: pl.DataFrame, name: str) -> Iterator[Fault]:
+    try:
+        column = plain(frame[name])
+    except TableError as error:
+        yield replace(error.faults[0], where="survey_weight", hint="")
+        return
+    if not column.dtype.is_numeric():
+        got = examples(column.drop_nulls().unique().sort().cast(pl.String).to_list())
+        yield Fault("weights of a survey must be numbers", "survey_weight", got)
+    elif column.null_count() or not bool((column >= 1).all()):
+        bad = column.filter(column.is_null() | (column < 1)).unique().sort()
+        hint = "a record stands for one person at least"
+        yield Fault("weights of a survey must be at least 1", "survey_weight", examples(bad.to_list()), hint)
