@@ -79,8 +79,8 @@ def least_loss(problem: Problem) -> float:
     count = len(tuples)
     subset, record = np.nonzero(np.arange(1, 2**count)[:, None] >> np.arange(count) & 1)
     members, costs = Members(subset, 2**count - 1), np.zeros(2**count - 1)
-    for place, column in enumerate(problem.columns):
-        costs += FORMS[column.form](column.levels, members, tuples[record, place]).penalties * column.weight
+    for index, column in enumerate(problem.columns):
+        costs += FORMS[column.form](column.levels, members, tuples[record, index]).penalties * column.weight
     sizes = np.bincount(subset)
     costs = np.append(0.0, np.where(sizes < problem.least_records, np.inf, costs * sizes))
     best = np.full(2**count, np.inf)

@@ -26,7 +26,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.pipeline.encode import encode
 from shoal.pipeline.publish import apply
-from shoal.pipeline.solve import decide
+from shoal.pipeline.solve import solve
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
 from shoal.registry import find
@@ -188,5 +188,5 @@ def _beside_anjana() -> Iterator[Result]:
 
 
 def _published(table: pl.DataFrame, policy: Policy) -> object:
-    decision = decide(table, policy)
+    decision = solve(table, policy)
     return apply(table, policy, decision.encoded, decision.publication)

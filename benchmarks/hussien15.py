@@ -131,7 +131,7 @@ def shown(p_value: float) -> str:
     return "<2.2e-16" if p_value < 2.2e-16 else f"{p_value:.4g}"
 
 
-def grid(found: dict[tuple[str, str], Row], test: str, place: int) -> str:
+def grid(found: dict[tuple[str, str], Row], test: str, index: int) -> str:
     """A markdown table of the p-values of one test."""
     ways = (FEW, MANY, WHOLE, SPREAD)
     lines = ["| interval | paper | " + " | ".join(ways) + " |", "|---" * (len(ways) + 2) + "|"]
@@ -139,7 +139,7 @@ def grid(found: dict[tuple[str, str], Row], test: str, place: int) -> str:
         cells = [
             shown(getattr(found[interval, way], test).p_value) if (interval, way) in found else "–" for way in ways
         ]
-        lines.append(f"| {interval} | {printed[place]} | " + " | ".join(cells) + " |")
+        lines.append(f"| {interval} | {printed[index]} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ import shoal
 from benchmarks import data
 from benchmarks.results import Result
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.pipeline.solve import decide
+from shoal.pipeline.solve import solve
 from shoal.reporting.lines import Panel, panels
 
 NAME = "ramana13"
@@ -70,7 +70,7 @@ def bounds() -> dict[tuple[int, int], float]:
     for width in range(1, len(COLUMNS) + 1):
         for k in KS:
             policy = data.local_policy(COLUMNS[:width], k, "mondrian")
-            bound = decide(table, policy).bounded(LowerBound(effort=2)).bound
+            bound = solve(table, policy).bounded(LowerBound(effort=2)).bound
             assert bound is not None
             found[width, k] = bound
     return found
@@ -120,10 +120,10 @@ def page(found: Cells, least: dict[tuple[int, int], float]) -> str:
     )
 
 
-def _won(found: Cells, places: list[tuple[int, int]], field: str, name: str, other: str) -> str:
+def _won(found: Cells, indices: list[tuple[int, int]], field: str, name: str, other: str) -> str:
     """In how many of some cells an algorithm has strictly less than another."""
-    pairs = [(getattr(found[w, k, name], field), getattr(found[w, k, other], field)) for w, k in places]
-    return f"{sum(mine < theirs - 1e-12 for mine, theirs in pairs)} of {len(places)}"
+    pairs = [(getattr(found[w, k, name], field), getattr(found[w, k, other], field)) for w, k in indices]
+    return f"{sum(mine < theirs - 1e-12 for mine, theirs in pairs)} of {len(indices)}"
 
 
 def chart(found: Cells, least: dict[tuple[int, int], float]) -> str:

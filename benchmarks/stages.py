@@ -28,8 +28,8 @@ def watched(policy: Policy) -> Iterator[dict[str, float]]:
     """Yield a mapping that fills with the seconds of each stage of the calls made inside the block."""
     seconds: dict[str, float] = {}
     search = type(policy.algorithm)
-    places = [*_WATCHED, (search, "search")]
-    patches = [patch.object(place, name, _clocked(place, name, seconds)) for place, name in places]
+    indices = [*_WATCHED, (search, "search")]
+    patches = [patch.object(index, name, _clocked(index, name, seconds)) for index, name in indices]
     for each in patches:
         each.start()
     try:
@@ -39,8 +39,8 @@ def watched(policy: Policy) -> Iterator[dict[str, float]]:
             each.stop()
 
 
-def _clocked(place: Any, name: str, seconds: dict[str, float]) -> Callable[..., Any]:
-    work = getattr(place, name)
+def _clocked(index: Any, name: str, seconds: dict[str, float]) -> Callable[..., Any]:
+    work = getattr(index, name)
 
     def clocked(*arguments: Any, **options: Any) -> Any:
         start = time.perf_counter()

@@ -101,7 +101,7 @@ def plot(lattices: dict[str, list[dict[str, Any]]]) -> str:
     width, height, edge = 720, 420, 50
     most = max(n["k"] for nodes in lattices.values() for n in nodes)
 
-    def place(node: dict[str, Any]) -> tuple[float, float]:
+    def index(node: dict[str, Any]) -> tuple[float, float]:
         x = edge + (width - 2 * edge) * np.log10(node["k"]) / np.log10(most)
         return float(x), float(height - edge - (height - 2 * edge) * node["cost"])
 
@@ -112,17 +112,17 @@ def plot(lattices: dict[str, list[dict[str, Any]]]) -> str:
     parts.append(f'<rect width="{width}" height="{height}" fill="white"/>')
     for number, (name, nodes) in enumerate(lattices.items()):
         for node in nodes:
-            x, y = place(node)
+            x, y = index(node)
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colours[name]}" opacity=".35"/>')
         front = [best_at(nodes, k) for k in sorted({n["k"] for n in nodes})]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, front))
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(index, front))
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colours[name]}" stroke-width="2"/>')
         parts.append(f'<text x="{edge + 10}" y="{edge + 16 * number}" fill="{colours[name]}">{name}</text>')
     for k in (1, 10, 100, 1000, 10000):
-        x, _ = place({"k": k, "cost": 0.0})
+        x, _ = index({"k": k, "cost": 0.0})
         parts.append(f'<text x="{x:.0f}" y="{height - 28}" text-anchor="middle">{k:,}</text>')
     for share in (0.0, 0.5, 1.0):
-        _, y = place({"k": 1, "cost": share})
+        _, y = index({"k": 1, "cost": share})
         parts.append(f'<text x="{edge - 8}" y="{y + 4:.0f}" text-anchor="end">{share}</text>')
     parts.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">attained k (logarithmic)</text>')
     turned = f'transform="rotate(-90 14 {height / 2})" text-anchor="middle"'

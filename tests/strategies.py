@@ -13,7 +13,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from shoal.encoding.domains import STAR
-from shoal.engines.counted import Tallied
+from shoal.engines.counted import CountedTable
 from shoal.policy import Policy
 
 
@@ -24,9 +24,9 @@ def unexplained() -> Iterator[None]:
         yield
 
 
-def tally(frame: pl.DataFrame, *, halves: bool = False) -> Tallied:
+def tally(frame: pl.DataFrame, *, halves: bool = False) -> CountedTable:
     """Return a table by its distinct records; or with each of them in parts, in another order."""
-    keys = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(frame)])
+    keys = pl.DataFrame([column.alias(str(index)) for index, column in enumerate(frame)])
     counted = keys.group_by(keys.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("times"))
     if halves:
         more = counted.filter(pl.col("times") > 1)
@@ -34,7 +34,7 @@ def tally(frame: pl.DataFrame, *, halves: bool = False) -> Tallied:
         counted = pl.concat([more.with_columns(pl.col("times") - 1), counted]).reverse()
     distinct = counted.drop("times")
     distinct.columns = frame.columns
-    return Tallied(distinct, counted["times"])
+    return CountedTable(distinct, counted["times"])
 
 
 NAMES = ["age", "zip code", "père", "a,b", 'q"q', "*", "[x, y]", "Δt", " spaced", "index", "name with\ttab"]

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal import registry as catalog
 from shoal.errors import Infeasible
-from shoal.pipeline.solve import Decision, decide
+from shoal.pipeline.solve import Solution, decide
 from shoal.policy import Policy
-from shoal.recodings.publication import pieces_of
+from shoal.recodings.equivalence_classes import pieces_of
 
 NODES = {"*": {"Secondary": ["9th", "10th", "11th"], "Higher": {"First": ["BA", "BSc"], "Second": ["MA", "PhD"]}}}
 UNDER = {"Secondary": {"9th", "10th", "11th"}, "Higher": {"BA", "BSc", "MA", "PhD"}, "First": {"BA", "BSc"}}
@@ -59,7 +59,7 @@ def most_general(value: str, boundaries: list[str]) -> set[str]:
     return above[0] if above else values_of("*")
 
 
-def published(decision: Decision) -> Iterator[tuple[str, str]]:
+def published(decision: Solution) -> Iterator[tuple[str, str]]:
     """Yield each value of education with the text that it is published as, but for suppressed records."""
     cells, classes, _ = pieces_of(decision.publication)
     frequencies, (column, *_) = decision.encoded.frequencies, decision.encoded.columns

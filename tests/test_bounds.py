@@ -19,10 +19,10 @@ from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.algorithms.local.shoal import Shoal
 from shoal.pipeline.encode import Encoded, encode
-from shoal.pipeline.solve import Decision
+from shoal.pipeline.solve import Solution
 from shoal.policy import Policy
+from shoal.recodings.equivalence_classes import publish
 from shoal.recodings.local import Local
-from shoal.recodings.publication import publish
 from shoal.reporting import render
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
@@ -45,8 +45,8 @@ NUMBERS: list[dict[str, Any]] = [
 def cases(draw: st.DrawFn, most: int, width: int = 3) -> tuple[pl.DataFrame, Policy]:
     count = draw(st.integers(3, most))
     columns, roles = [], {}
-    for place in range(draw(st.integers(1, width))):
-        name = f"c{place}"
+    for index in range(draw(st.integers(1, width))):
+        name = f"c{index}"
         if draw(st.booleans()):
             values: st.SearchStrategy[Any] = st.sampled_from([0, 1, 2, 5, 9])
             role, kind = dict(draw(st.sampled_from(NUMBERS))), pl.Int64()
@@ -124,7 +124,7 @@ def loss_of(encoded: Encoded, policy: Policy, members: list[int], cells: Any) ->
     if not all(model.holds(classes, encoded.background).all() for model in policy.models):
         return None
     assert searchable.records == len(members)
-    return CertaintyPenalty().measure(Decision(policy, encoded, recoding, publication).outcome()).total
+    return CertaintyPenalty().measure(Solution(policy, encoded, recoding, publication).outcome()).total
 
 
 def bounds_of(problem: Problem) -> Iterator[float]:
@@ -217,7 +217,7 @@ def test_open_columns_tell_more_where_sets_must_be_large() -> None:
 
 def wide(records: int, columns: int, k: int) -> Problem:
     random = np.random.default_rng(0)
-    table = pl.DataFrame({f"c{place}": random.integers(0, 50, records) for place in range(columns)})
+    table = pl.DataFrame({f"c{index}": random.integers(0, 50, records) for index in range(columns)})
     policy = Policy(quasi_identifiers={name: {} for name in table.columns}, models=[{"name": "k-anonymity", "k": k}])
     return encode(table, policy).problem(policy)
 

@@ -192,7 +192,7 @@ def test_a_table_that_shows_nothing_says_so_first(tmp_path: Path) -> None:
 
 def wide(columns: int, records: int = 400) -> tuple[pl.DataFrame, dict[str, Any]]:
     random = np.random.default_rng(3)
-    table = pl.DataFrame({f"c{place}": random.integers(0, 40, records) for place in range(columns)})
+    table = pl.DataFrame({f"c{index}": random.integers(0, 40, records) for index in range(columns)})
     steps = {"hierarchy": "intervals", "widths": [5, 10, 20]}
     return table, {
         "quasi_identifiers": dict.fromkeys(table.columns, steps),
@@ -334,7 +334,7 @@ def test_datafly_does_not_stop_where_all_would_be_suppressed() -> None:
 @pytest.mark.parametrize("unit", [10, 10**4, 10**10])
 def test_thinning_counts_of_any_size(unit: int) -> None:
     frame = pl.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "y"]})
-    table = shoal.Tallied(frame, pl.Series([5 * unit, unit, 4 * unit, unit]))
+    table = shoal.CountedTable(frame, pl.Series([5 * unit, unit, 4 * unit, unit]))
     policy = Policy(
         quasi_identifiers=["q"],
         sensitive=["s"],

@@ -312,16 +312,16 @@ def explained(published: pl.DataFrame, original: pl.DataFrame, policy: shoal.Pol
     ]
     taken: dict[int, int] = {}
 
-    def place(record: int, seen: set[int]) -> bool:
+    def index(record: int, seen: set[int]) -> bool:
         for number in fits[record]:
             if number not in seen:
                 seen.add(number)
-                if number not in taken or place(taken[number], seen):
+                if number not in taken or index(taken[number], seen):
                     taken[number] = record
                     return True
         return False
 
-    return all(place(record, set()) for record in range(len(fits)))
+    return all(index(record, set()) for record in range(len(fits)))
 
 
 def covers(text: str, value: object) -> bool:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shoal import algorithms, datasets, errors, hierarchies, models, risk, utility
     from shoal import registry as catalog
     from shoal.auditing import Audit, audit
-    from shoal.engines.counted import Tallied
+    from shoal.engines.counted import CountedTable
     from shoal.engines.files import anonymize_file, audit_file
     from shoal.engines.memory.source import read
     from shoal.errors import AuditFailed, Infeasible, Misfit, NotFound, PolicyError, ShoalError, TableError
@@ -49,6 +49,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "Audit": "shoal.auditing",
     "AuditFailed": "shoal.errors",
+    "CountedTable": "shoal.engines.counted",
     "Infeasible": "shoal.errors",
     "Misfit": "shoal.errors",
     "NotFound": "shoal.errors",
@@ -57,7 +58,6 @@ _WHERE = {
     "Release": "shoal.pipeline.release",
     "ShoalError": "shoal.errors",
     "TableError": "shoal.errors",
-    "Tallied": "shoal.engines.counted",
     "anonymize": "shoal.pipeline.anonymize",
     "anonymize_file": "shoal.engines.files",
     "audit": "shoal.auditing",
@@ -71,6 +71,7 @@ _FOLDERS = ("algorithms", "datasets", "errors", "hierarchies", "models", "risk",
 __all__ = [
     "Audit",
     "AuditFailed",
+    "CountedTable",
     "Infeasible",
     "Misfit",
     "NotFound",
@@ -103,6 +104,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(_WHERE[name]), name)
         globals()[name] = found
         return found
+    if name == "Tallied":  # what it was called until version 0.2
+        return __getattr__("CountedTable")
     if name == "catalog":  # what the registry of entries is called outside
         return import_module("shoal.registry")
     if name in _FOLDERS:

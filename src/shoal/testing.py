@@ -13,14 +13,14 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm
 from shoal.encoding.domains import STAR, Domain
-from shoal.encoding.frequencies import Background, Classes, Frequencies, Known
+from shoal.encoding.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.encoding.populations import Population
 from shoal.engines.memory.source import open_table
 from shoal.errors import Infeasible
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import Census, PrivacyModel, Tally
 from shoal.pipeline.anonymize import anonymize
-from shoal.pipeline.solve import decide
+from shoal.pipeline.solve import solve
 from shoal.policy import Policy
 from shoal.registry import Entry, class_name, find
 from shoal.utility.base import Metric, Outcome
@@ -130,7 +130,7 @@ def background_of(counts: Sequence[Sequence[int]], names: Sequence[str], everyon
     """
     size = len(counts[0]) - 1
     levels = np.stack([np.arange(size), np.arange(size) // 2]).astype(np.int32)
-    known = Known(0, size, np.arange(size), levels, np.arange(1, size + 1))
+    known = SensitiveColumn(0, size, np.arange(size), levels, np.arange(1, size + 1))
     people = Population(np.zeros((1, 1), np.int32), np.array([everyone], np.int64))
     whole = classes_of(counts).frequencies
     return Background(whole, dict.fromkeys(names, known), population=people, everyone=everyone)
@@ -159,8 +159,8 @@ def census_of(
     )
     distinct = np.array([max(sum(n > 0 for n in row[:-1]), row[-1] > 0) for row in counts], np.int64)
     sizes = np.array([sum(row) for row in counts], np.int64)
-    asks = [[value + 1 for value, n in enumerate(row[:-1]) if n or row[-1]] for row in counts]
-    most = np.array([max(row, default=1) for row in asks], np.int64)
+    requested_k = [[value + 1 for value, n in enumerate(row[:-1]) if n or row[-1]] for row in counts]
+    most = np.array([max(row, default=1) for row in requested_k], np.int64)
     return Census(
         sizes,
         dict.fromkeys(names, distinct),
@@ -208,7 +208,7 @@ def outcome_of(
         starred,
         k,
         values=np.asarray(kept @ np.maximum(lost * 10.0, 1.0), np.float64),
-        diverged=np.zeros(len(columns)),
+        divergence=np.zeros(len(columns)),
         minorities={"class": 0} if minorities is None else minorities,
     )
 
@@ -238,7 +238,7 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
     assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
     backwards: Any = anonymize(source.frame.reverse(), policy).table
     assert release.table.equals(backwards), "the order of the records must not matter"
-    decision = decide(source.frame, policy)
+    decision = solve(source.frame, policy)
     outcome = decision.outcome()
     claimed = decision.loss
     assert _near(claimed, release.loss), f"the search claims a loss of {claimed}, the audit {release.loss}"

@@ -48,10 +48,10 @@ def problems(draw: st.DrawFn) -> Problem:
     rows = draw(st.lists(row, min_size=4, max_size=30))
     table = pl.DataFrame(rows, schema=["age", "place", "free", "class"], orient="row")
     age = draw(st.sampled_from([{"widths": [5, 10], "hierarchy": "intervals"}, {"hierarchy": "divisor-based"}]))
-    place = {"hierarchy": "tree", "nodes": NODES, "boundaries": draw(st.sampled_from([[], ["south"], ["hills"]]))}
+    index = {"hierarchy": "tree", "nodes": NODES, "boundaries": draw(st.sampled_from([[], ["south"], ["hills"]]))}
     columns = {
         "age": {**age, "weight": 2.5},
-        "place": {**place, "missing": draw(st.sampled_from(["own-value", "wildcard"]))},
+        "place": {**index, "missing": draw(st.sampled_from(["own-value", "wildcard"]))},
         "free": {},
     }
     return problem_of(
@@ -178,5 +178,5 @@ def test_gains_of_all_places_are_those_of_each(cells: list[tuple[int, int, int]]
     )
     impurity = Impurity(frequencies, np.arange(len(codes)), 0)
     last = len(codes) - 1
-    each = [impurity.gain(0, last, [(0, place), (place + 1, last)]) for place in range(last)]
+    each = [impurity.gain(0, last, [(0, index), (index + 1, last)]) for index in range(last)]
     assert impurity.gains(0, last) == pytest.approx(each, abs=1e-9)

@@ -48,13 +48,13 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
 def every_node(table: pl.DataFrame, asked: Policy) -> dict[tuple[int, ...], tuple[int, int, float, int]]:
     """k, suppressed, certainty penalty and discernibility of each node, counted record by record."""
     columns = encode(table, asked).columns
-    places = [{text: code for code, text in enumerate(c.levels.domain.texts)} for c in columns]
+    indices = [{text: code for code, text in enumerate(c.levels.domain.texts)} for c in columns]
     k, found = asked.models[0].asked, {}
     for levels in product(*(range(column.max_level + 1) for column in columns)):
         shown = []
         costs = []
         for record in table.select(c.name for c in columns).iter_rows():
-            codes = [place[str(value)] for place, value in zip(places, record, strict=True)]
+            codes = [index[str(value)] for index, value in zip(indices, record, strict=True)]
             cells = list(zip(columns, levels, codes, strict=True))
             shown.append(tuple(column.levels.text(level, code) for column, level, code in cells))
             costs.append(sum(float(column.levels.penalties[level, code]) for column, level, code in cells))
@@ -76,10 +76,10 @@ def test_the_optimum_and_every_node(table: pl.DataFrame, k: int, share: float) -
         assert (node["k"], node["suppressed"]) == (attained, out)
         assert node["losses"]["certainty-penalty"] == pytest.approx(lost)
         assert node["losses"]["discernibility"] == dm
-    for loss, place in (("certainty-penalty", 2), ("discernibility", 3)):
-        best = min(values[place] for values in nodes.values() if values[1] <= int(share * table.height))
+    for loss, index in (("certainty-penalty", 2), ("discernibility", 3)):
+        best = min(values[index] for values in nodes.values() if values[1] <= int(share * table.height))
         chosen: Any = shoal.anonymize(table, asked.replace(loss=loss)).recoding
-        assert nodes[tuple(chosen.levels.values())][place] == pytest.approx(best)
+        assert nodes[tuple(chosen.levels.values())][index] == pytest.approx(best)
 
 
 def test_the_lattice_is_walked_once_each() -> None:

@@ -102,9 +102,9 @@ def test_datafly_raises_the_column_with_most_values_and_no_further_than_it_must(
     assert [over[levels] <= allowed for levels in path] == [False] * (len(path) - 1) + [True]
     heights = [column.max_level for column in problem.columns]
     for listed, before, after in zip(rounds, path, path[1:], strict=False):
-        raised = next(place for place in range(3) if after[place] != before[place])
-        able = [place for place in range(3) if before[place] < heights[place]]
-        assert raised == max(able, key=lambda place: (listed.distinct[place], -place))
+        raised = next(index for index in range(3) if after[index] != before[index])
+        able = [index for index in range(3) if before[index] < heights[index]]
+        assert raised == max(able, key=lambda index: (listed.distinct[index], -index))
 
 
 def test_datafly_suppresses_a_class_more_so_that_no_few_are_left_alone() -> None:
@@ -124,13 +124,13 @@ def test_datafly_suppresses_a_class_more_so_that_no_few_are_left_alone() -> None
 
 def wide(columns: int) -> pl.DataFrame:
     return pl.DataFrame(
-        {f"c{place}": [(7 * row + place * row * row) % 5 for row in range(60)] for place in range(columns)}
+        {f"c{index}": [(7 * row + index * row * row) % 5 for row in range(60)] for index in range(columns)}
     )
 
 
 def wide_policy(columns: int, algorithm: Any) -> Policy:
     return Policy(
-        quasi_identifiers={f"c{place}": {"hierarchy": "intervals", "widths": [2, 4]} for place in range(columns)},
+        quasi_identifiers={f"c{index}": {"hierarchy": "intervals", "widths": [2, 4]} for index in range(columns)},
         models=[{"name": "k-anonymity", "k": 3}],
         algorithm=algorithm,
         max_suppressed=0.1,

@@ -44,27 +44,27 @@ class Plain:
         self.records = [record for record in self.all if not any(record[name] is None for name in barred)]
         self.values = [[record[name] for name in names] for record in self.records]
 
-    def code(self, place: int, value: Any) -> int:
-        texts = self.columns[place].levels.domain.texts
+    def code(self, index: int, value: Any) -> int:
+        texts = self.columns[index].levels.domain.texts
         return len(texts) if value is None else texts.index(str(value))
 
-    def shown(self, place: int, level: int, value: Any) -> tuple[str | None, bool]:
+    def shown(self, index: int, level: int, value: Any) -> tuple[str | None, bool]:
         """What is shown of a value, and whether it is above its boundary."""
-        column = self.columns[place]
+        column = self.columns[index]
         if level == FREE:
             return "free", False
-        text = column.levels.text(level, self.code(place, value))
+        text = column.levels.text(level, self.code(index, value))
         beyond = False
         for below in range(level):
-            label = column.levels.text(below, self.code(place, value))
-            beyond |= label in self.specs[place].boundaries and label != text
+            label = column.levels.text(below, self.code(index, value))
+            beyond |= label in self.specs[index].boundaries and label != text
         return text, beyond
 
     def node(self, levels: tuple[int, ...]) -> dict[str, Any]:
         rows, beyond = [], []
         for values in self.values:
             cells = [
-                self.shown(place, level, value) for place, (level, value) in enumerate(zip(levels, values, strict=True))
+                self.shown(index, level, value) for index, (level, value) in enumerate(zip(levels, values, strict=True))
             ]
             rows.append(tuple(text for text, _ in cells))
             beyond.append(any(above for _, above in cells))
@@ -91,7 +91,7 @@ class Plain:
         return {
             "smallest": min((self._persons(numbers) for numbers in members.values()), default=0),
             "suppressed": len(out),
-            "apart": [self._apart(place, rows, out) for place in range(len(levels))],
+            "apart": [self._apart(index, rows, out) for index in range(len(levels))],
             **self._sums(levels, kept, sizes, len(self.all)),
             "whole": self._sums(levels, whole, list(everyone.values()), len(rows)),
         }
@@ -112,17 +112,17 @@ class Plain:
                 return False
         return True
 
-    def _apart(self, place: int, rows: list[Any], out: list[int]) -> float:
-        alike = Counter(rows[number][place] for number in out)
-        return sum(log2(len(out) / alike[rows[number][place]]) for number in out)
+    def _apart(self, index: int, rows: list[Any], out: list[int]) -> float:
+        alike = Counter(rows[number][index] for number in out)
+        return sum(log2(len(out) / alike[rows[number][index]]) for number in out)
 
     def _sums(self, levels: tuple[int, ...], kept: list[int], sizes: list[int], records: int) -> dict[str, Any]:
         sums: dict[str, Any] = {name: [0.0] * len(levels) for name in ("lost", "exact", "climbed", "blurred")}
-        for place, level in enumerate(levels):
+        for index, level in enumerate(levels):
             for number in kept:
-                cost = self._cost(place, level, self.values[number][place])
+                cost = self._cost(index, level, self.values[number][index])
                 for name, value in zip(("lost", "exact", "climbed", "blurred"), cost, strict=True):
-                    sums[name][place] += value
+                    sums[name][index] += value
         weights = [spec.weight for spec in self.specs]
         penalties = [lost + records - len(kept) for lost in sums["lost"]]
         total = sum(weight * penalty for weight, penalty in zip(weights, penalties, strict=True))
@@ -135,17 +135,17 @@ class Plain:
             "class-size": records / max((len(sizes) + (records > len(kept))) * self.policy.k, 1),
         }
 
-    def _cost(self, place: int, level: int, value: Any) -> tuple[float, float, float, float]:
+    def _cost(self, index: int, level: int, value: Any) -> tuple[float, float, float, float]:
         if level == FREE:  # as little as any label may leave open, in values of the domain
-            levels = self.columns[place].levels
+            levels = self.columns[index].levels
             narrow = [float(penalty) for row in levels.penalties for penalty in row if penalty > 0.0]
             return 0.0, min([1.0, *(penalty * levels.size for penalty in narrow)]), 0.0, 0.0
-        column, code, text = self.columns[place], self.code(place, value), self.shown(place, level, value)[0]
+        column, code, text = self.columns[index], self.code(index, value), self.shown(index, level, value)[0]
         penalty = float(column.levels.penalties[level, code])
         climbed = 1.0 if text == "*" else float(column.levels.lowest[level, code]) / max(column.levels.height, 1)
-        counted = self.specs[place].missing in ("own-value", "wildcard")
+        counted = self.specs[index].missing in ("own-value", "wildcard")
         others = [record[column.name] for record in self.all if counted or record[column.name] is not None]
-        alike = [other for other in others if text == "*" or self.shown(place, level, other)[0] == text]
+        alike = [other for other in others if text == "*" or self.shown(index, level, other)[0] == text]
         return penalty, float(penalty == 0.0), climbed, log2(max(len(alike), 1))
 
 
@@ -232,7 +232,7 @@ def test_no_nodes() -> None:
     assert space is not None
     looked = space.look(np.zeros((0, 2), np.int16))
     assert looked.suppressed.shape == looked.smallest.shape == (0,)
-    assert looked.outcome.lost.shape == (0, 2)
+    assert looked.outcome.penalty.shape == (0, 2)
 
 
 def small(**more: Any) -> Policy:
@@ -268,7 +268,7 @@ def test_with_nobody_suppressed_a_class_is_one_whatever_its_boundaries() -> None
 
 
 def test_more_nodes_than_len_can_tell() -> None:
-    table = pl.DataFrame({f"c{place}": ["a", "b"] for place in range(70)})
+    table = pl.DataFrame({f"c{index}": ["a", "b"] for index in range(70)})
     policy = Policy(
         quasi_identifiers=dict.fromkeys(table.columns, "suppress"), models=[{"name": "k-anonymity", "k": 2}]
     )

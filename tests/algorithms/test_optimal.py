@@ -146,7 +146,7 @@ class Kept(Metric):
     direction: ClassVar[Any] = "higher is better"
 
     def totals(self, outcome: Outcome) -> Any:
-        return outcome.kept / outcome.records - 0.1 * outcome.lost.sum(axis=-1) / outcome.records
+        return outcome.kept / outcome.records - 0.1 * outcome.penalty.sum(axis=-1) / outcome.records
 
     def bounds(self, outcome: Outcome) -> Floats:
         return self.ranks(outcome)
@@ -316,7 +316,7 @@ def test_exhaustive_stops_with_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("columns", [24, 70])
 def test_a_lattice_that_is_too_large_to_walk(columns: int) -> None:
-    table = pl.DataFrame({f"c{place}": ["a", "a", "b", "b"] for place in range(columns)})
+    table = pl.DataFrame({f"c{index}": ["a", "a", "b", "b"] for index in range(columns)})
     policy = Policy(
         quasi_identifiers=dict.fromkeys(table.columns, "suppress"),
         models=[{"name": "k-anonymity", "k": 2}],

@@ -99,8 +99,8 @@ def best_of_all(table: pl.DataFrame, asked: Policy, k: int) -> float:
         if len(inside) >= k:
             one = Members(np.zeros(len(inside), np.int64), 1)
             price[chosen] = len(inside) * sum(
-                column.weight * float(FORMS[column.form](column.levels, one, codes[inside, place]).penalties[0])
-                for place, column in enumerate(encoded.columns)
+                column.weight * float(FORMS[column.form](column.levels, one, codes[inside, index]).penalties[0])
+                for index, column in enumerate(encoded.columns)
             )
     best = {0: 0.0}
     for chosen in range(1, whole + 1):
@@ -161,7 +161,7 @@ def test_one_class_of_many_records_is_quick() -> None:
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_all_values_distinct(columns: int) -> None:
     random = np.random.default_rng(columns)
-    table = pl.DataFrame({f"c{place}": random.normal(size=300) for place in range(columns)})
+    table = pl.DataFrame({f"c{index}": random.normal(size=300) for index in range(columns)})
     quick, found = (decide(table, policy(table.columns, 5, effort)) for effort in (0.0, 0.5))
     sizes = found.publication.classes.sizes
     assert sizes.min() >= 5
@@ -304,8 +304,8 @@ HARD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("seed", range(6))
 def test_more_effort_never_loses_more_whatever_is_asked(more: dict[str, Any], seed: int) -> None:
     table = mixed(60, seed).with_columns(zip=pl.Series([f"{code:03}" for code in range(0, 600, 10)]))
-    place = {**TREE, "boundaries": ["ab", "cde"]} if seed % 2 else TREE
-    columns = {"age": {"publish": "sets"}, "place": place, "zip": {"hierarchy": "mask", "keep": [2, 1]}}
+    index = {**TREE, "boundaries": ["ab", "cde"]} if seed % 2 else TREE
+    columns = {"age": {"publish": "sets"}, "place": index, "zip": {"hierarchy": "mask", "keep": [2, 1]}}
     asked = [
         policy(columns, 4, effort, seed=seed, sensitive=["illness"], identifiers=["who"], **dict(more))
         for effort in (0.0, 0.1, 0.2, 0.5, 1.0)

@@ -241,7 +241,7 @@ def test_what_cannot_be_helped_within_its_boundary_is_suppressed_and_drags_nobod
 
 def test_progress_is_told() -> None:
     told: list[tuple[str, int, int]] = []
-    rows = [(place, age, "x", "flu") for place in "abcdef" for age in range(9)]
+    rows = [(index, age, "x", "flu") for index in "abcdef" for age in range(9)]
     shoal.anonymize(table_of(rows), policy(SpanningTree(), 5), progress=lambda *what: told.append(what))
     assert ("spanning", 0, 54) in told
     assert "joining classes" in {what for what, _, _ in told}

@@ -224,25 +224,25 @@ def test_nothing_is_left_that_could_be_told(rows: list[Any], k: int, class_colum
     recoding: Any = release.recoding
     for column, run in cut.recoding().runs.items():
         assert (run == recoding.runs[column]).all()
-    for place, tree in enumerate(cut.trees):
-        for node in np.unique(cut.at[place]).tolist():
-            for at in finer(cut, place, node):
-                labels = [at if j == place else cut.at[j] for j in range(len(cut.trees))]
+    for index, tree in enumerate(cut.trees):
+        for node in np.unique(cut.at[index]).tolist():
+            for at in finer(cut, index, node):
+                labels = [at if j == index else cut.at[j] for j in range(len(cut.trees))]
                 shown = np.stack([label[codes] for label, codes in zip(labels, cut.codes, strict=True)], axis=1)
                 _, classes = np.unique(shown, axis=0, return_inverse=True)
                 assert np.bincount(classes.ravel(), problem.frequencies.counts).min() < k, tree.column.name
 
 
-def finer(cut: Specializations, place: int, node: int) -> list[Any]:
+def finer(cut: Specializations, index: int, node: int) -> list[Any]:
     """Return the column's cut with one label replaced by its children, or one run divided at each place."""
-    tree = copy.deepcopy(cut.trees[place])
+    tree = copy.deepcopy(cut.trees[index])
     low, high = int(tree.low[node]), int(tree.high[node])
     found = []
     divisions = range(low, high) if runs_anywhere(tree.column) else [None] if tree.children[node] else []
     for division in divisions:
         if division is not None:
             tree.divide(node, division)
-        at = cut.at[place].copy()
+        at = cut.at[index].copy()
         for child in tree.children[node]:
             at[tree.low[child] : tree.high[child] + 1] = child
         found.append(at)

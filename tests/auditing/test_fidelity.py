@@ -221,7 +221,12 @@ def test_any_release_has_statistics_that_json_can_hold(case: tuple[pl.DataFrame,
     for standing in ("midpoint", "uniform", "class"):
         asked = Fidelity(standing=standing, queries=5)
         audit = shoal.audit(
-            release.frame, policy, original=table, subjects=release.subjects, asks=release.asks, statistics=asked
+            release.frame,
+            policy,
+            original=table,
+            subjects=release.subjects,
+            requested_k=release.requested_k,
+            statistics=asked,
         )
         text = json.dumps(audit.to_dict(), allow_nan=False)
         assert audit.statistics is not None

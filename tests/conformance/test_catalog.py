@@ -309,7 +309,7 @@ def test_public_names_are_frozen() -> None:
     folders = {"algorithms", "catalog", "datasets", "errors", "hierarchies", "models", "risk", "utility"}
     values = {"Audit", "AuditFailed", "Infeasible", "Misfit", "Policy", "PolicyError", "Release", "ShoalError"}
     verbs = {"TableError", "anonymize", "audit", "read", "report", "suggest"}
-    values |= {"Tallied", "NotFound"}
+    values |= {"CountedTable", "Tallied", "NotFound"}
     verbs |= {"anonymize_file", "audit_file"}
     assert set(shoal.__all__) == folders | values | verbs
     for name in shoal.__all__:

@@ -33,8 +33,8 @@ def case(tmp_path: Path) -> Path:
     )
     table.write_csv(tmp_path / "data.csv")
     (tmp_path / "parts").mkdir()
-    for place, piece in enumerate(table.iter_slices(60)):
-        piece.write_parquet(tmp_path / "parts" / f"{place}.parquet")
+    for index, piece in enumerate(table.iter_slices(60)):
+        piece.write_parquet(tmp_path / "parts" / f"{index}.parquet")
     return tmp_path
 
 

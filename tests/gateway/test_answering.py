@@ -179,8 +179,8 @@ def test_the_order_of_the_original_leaves_no_trace(order: list[int], limit: int,
     meanings = {"n": Meanings("integer"), "t": Meanings("text", exact=True)}
     asked = Request("x", ALL, order_by=(Order("n"),) if cut else (), limit=limit if cut else None)
 
-    def answered(places: list[int]) -> list[Any]:
-        frame = pl.DataFrame([rows[place] for place in places], schema=["n", "t"], orient="row")
+    def answered(indices: list[int]) -> list[Any]:
+        frame = pl.DataFrame([rows[index] for index in indices], schema=["n", "t"], orient="row")
         return evaluate(asked, Shown(frame, meanings, seed=3)).table.rows()
 
     assert answered(order) == answered(list(range(20)))

@@ -84,7 +84,7 @@ def test_all_totals_together_do_not_fix_a_small_cell(table: tuple[np.ndarray, np
                 members = np.array([tuple(cell[list(kept)]) == key for cell in cells])
                 if persons[members].sum() >= k:
                     lines.append(members[gone].astype(float))
-    for place in np.flatnonzero(persons[gone] < k):
-        alone = np.eye(len(gone))[place]
+    for index in np.flatnonzero(persons[gone] < k):
+        alone = np.eye(len(gone))[index]
         rank = np.linalg.matrix_rank(np.array(lines))
         assert np.linalg.matrix_rank(np.array([*lines, alone])) > rank

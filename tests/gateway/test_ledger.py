@@ -50,8 +50,8 @@ def test_a_ledger_is_not_continued_with_another_key(ledger: Ledger, tmp_path: Pa
 def test_groups_come_back(ledger: Ledger) -> None:
     groups = np.array([0, -1, 1], np.int32)
     ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    ((place, found),) = ledger.earlier("ann", "north/people").groups.items()
-    assert (place, found.tolist()) == (("people", "v1"), [0, -1, 1])
+    ((index, found),) = ledger.earlier("ann", "north/people").groups.items()
+    assert (index, found.tolist()) == (("people", "v1"), [0, -1, 1])
 
 
 def test_what_is_remembered_of_groups_does_not_grow(ledger: Ledger) -> None:
@@ -144,8 +144,8 @@ def test_what_is_remembered_is_what_would_be_read(ledger: Ledger) -> None:
         known = ledger.earlier("ann", "north/people", remembered=True)
         read = other.earlier("ann", "north/people")
         assert {**vars(known), "groups": None} == {**vars(read), "groups": None}
-        assert {place: held.tolist() for place, held in known.groups.items()} == {
-            place: held.tolist() for place, held in read.groups.items()
+        assert {index: held.tolist() for index, held in known.groups.items()} == {
+            index: held.tolist() for index, held in read.groups.items()
         }
     assert known.newest == 8
 

@@ -236,7 +236,7 @@ def test_an_address_that_tries_keys_has_to_wait_and_known_clients_do_not(tmp_pat
 def test_a_request_that_is_too_large_is_not_read(tmp_path: Path, chunked: bool) -> None:
     with served(example(tmp_path / "example", server={"body": 2000})) as service, service.http() as http:
         large = json.dumps({"sql": QUERY_1 + " " * 3000}).encode()
-        body: Any = (large[place : place + 500] for place in range(0, len(large), 500)) if chunked else large
+        body: Any = (large[index : index + 500] for index in range(0, len(large), 500)) if chunked else large
         response = http.post("/query", content=body, headers={"Content-Type": "application/json"})
         assert told(response)[:2] == (413, "TooLarge")
         assert http.post("/query", json={"sql": QUERY_1}).status_code == 200

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import PolicyError
-from shoal.gateway.answer_service import Desk
+from shoal.gateway.answer_service import AnswerService
 from shoal.gateway.answering import Evaluated, Remembered, Shown, evaluate
 from shoal.gateway.config import Client, Kept
 from shoal.gateway.formats import Reply, chosen, read, written
@@ -166,7 +166,7 @@ def test_kept_answers_go_when_they_are_old_or_too_many(example: Gateway) -> None
 
 
 def test_a_disk_that_is_full_does_not_spoil_the_answer(example: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, failed = Desk(example), []
+    desk, failed = AnswerService(example), []
     example.failed = failed.append
 
     def full(*_: object) -> None:

@@ -181,14 +181,14 @@ class Askers:
 
     def __init__(self, port: int, begin: int) -> None:
         self.url, self.got, self.sent = f"http://127.0.0.1:{port}", {}, {}  # type: ignore[var-annotated]
-        self.threads = [threading.Thread(target=self._ask, args=(begin, place)) for place in range(4)]
+        self.threads = [threading.Thread(target=self._ask, args=(begin, index)) for index in range(4)]
         for thread in self.threads:
             thread.start()
 
-    def _ask(self, begin: int, place: int) -> None:
+    def _ask(self, begin: int, index: int) -> None:
         with httpx.Client(base_url=self.url, headers=KEY, timeout=10) as http:
             for count in range(10_000):
-                number = f"{begin}-{place}-{count}"
+                number = f"{begin}-{index}-{count}"
                 text = ("SELECT * FROM people", "SELECT salary, count(*) AS n FROM staff GROUP BY salary")[count % 2]
                 self.sent[number] = text
                 try:

@@ -121,8 +121,8 @@ def test_the_policy_of_a_printed_configuration(path: Path) -> None:
 
 
 def test_the_policy_of_the_isp_anonymizes_a_table_like_theirs() -> None:
-    places = read_config(ISP).hierarchies["location"].leaves()
-    rows = [(("Female", "Male")[i % 2], places[i * 7 % 49], i * 13 % 101) for i in range(2000)]
+    indices = read_config(ISP).hierarchies["location"].leaves()
+    rows = [(("Female", "Male")[i % 2], indices[i * 7 % 49], i * 13 % 101) for i in range(2000)]
     table = pl.DataFrame(rows, schema=["sex", "location", "age"], orient="row")
     release = shoal.anonymize(table, to_policy(read_config(ISP))[0])
     assert release.audit.holds

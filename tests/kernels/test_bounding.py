@@ -46,14 +46,14 @@ def laid_out(table: Table) -> Boxes:
     ladders = table.ladders
     shape = (len(ladders), max(len(ladder.steps) for ladder in ladders) + 1)
     offsets, kinds = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    places = np.zeros((len(ladders), 9))
+    indices = np.zeros((len(ladders), 9))
     at = 0
     for row, ladder in enumerate(ladders):
         for number, step in enumerate(ladder.steps):
             offsets[row, number], kinds[row, number] = at, step.kind
             at += len(step.labels)
         if ladder.places is not None:
-            places[row, : len(ladder.places)] = ladder.places
+            indices[row, : len(ladder.places)] = ladder.places
     every = [step for ladder in ladders for step in ladder.steps]
     return Boxes(
         np.ascontiguousarray(table.codes.T),
@@ -67,7 +67,7 @@ def laid_out(table: Table) -> Boxes:
         kinds,
         np.array([SETS if ladder.places is None else RANGES for ladder in ladders], np.int64),
         np.array([ladder.unit for ladder in ladders]),
-        places,
+        indices,
     )
 
 

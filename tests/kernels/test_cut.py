@@ -28,10 +28,10 @@ def test_twin(seed: int) -> None:
     for region in range(regions):
         inside = order[starts[region] : starts[region + 1]]
         asked = (codes.T[inside], counts[inside], tried[region].tolist(), case.by_slot, case.least)
-        place, expected = propose_cut(*asked)
-        assert chosen[region] == place
-        if place >= 0:
-            codes_there = codes[place, inside]
+        index, expected = propose_cut(*asked)
+        assert chosen[region] == index
+        if index >= 0:
+            codes_there = codes[index, inside]
             # between two codes that occur any place is the same cut
             left, wanted = codes_there <= cut[region], codes_there <= expected
             assert (left == wanted).all()

@@ -122,7 +122,7 @@ def test_cells_and_blocks_are_partitions(seed: int, turn: int, most: int, count:
     for cell in range(cells):
         part = slice(starts[cell], starts[cell + 1])
         assert sorted(order[part].tolist()) == sorted(before[part].tolist())
-        assert begins[part].tolist() == [place % 3 == 0 for place in range(starts[cell + 1] - starts[cell])]
+        assert begins[part].tolist() == [index % 3 == 0 for index in range(starts[cell + 1] - starts[cell])]
 
 
 @settings(max_examples=200, deadline=None)

@@ -33,12 +33,12 @@ def check_costs(columns: tuple[Column, ...], codes: Any, classes: Any) -> None:
     fill_boxes(units, np.ones(len(codes), np.int64), classes, boxes, sizes)
     assert (sizes == np.bincount(classes)).all()
     wanted = np.zeros(count)
-    for place, column in enumerate(columns):
-        shown = FORMS[column.form](column.levels, Members(classes, count), codes[:, place].astype(np.int64))
+    for index, column in enumerate(columns):
+        shown = FORMS[column.form](column.levels, Members(classes, count), codes[:, index].astype(np.int64))
         wanted += shown.penalties * column.weight
         if column.limits is not None:
             limits = np.full(count, column.levels.height)
-            np.minimum.at(limits, classes, column.limits[codes[:, place]])
+            np.minimum.at(limits, classes, column.limits[codes[:, index]])
             wanted += np.where(shown.levels > limits, BEYOND, 0.0)
     found = [own_cost(slots.costs, boxes, own) for own in range(count)]
     # a line has 2**29 steps: where values have fractions both ends are rounded to one

@@ -14,7 +14,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._packing import Labels, Packing, _bits
 from shoal.algorithms.full_domain._walk import Walk, _power_above
 from shoal.encoding.domains import Domain
-from shoal.encoding.frequencies import Background, Frequencies, Known
+from shoal.encoding.frequencies import Background, Frequencies, SensitiveColumn
 from shoal.hierarchies.base import Levels, Step
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group
@@ -50,12 +50,12 @@ def test_raising_one_column(seed: int, width: str, mark: bool, in_place: bool, w
     keys = random.integers(0, 2**63, (int(words.max()) + 1, begin + len(rows) + 2)).astype(np.uint64)
     counts = np.full(keys.shape[1], -7, np.int64)
     packed = [_packed(row, words, shifts) for row in rows]
-    for place, (key, count) in enumerate(zip(packed, rows.values(), strict=True), start=begin):
-        keys[:, place], counts[place] = key, count
-    place = int(random.integers(len(sizes)))
-    labels = random.integers(0, max(sizes[place] // 2, 1), sizes[place]).astype(np.int32)
-    beyond = random.random(sizes[place]) < 0.3
-    above, went = raised(rows, place, labels.tolist(), (beyond & mark).tolist())
+    for index, (key, count) in enumerate(zip(packed, rows.values(), strict=True), start=begin):
+        keys[:, index], counts[index] = key, count
+    index = int(random.integers(len(sizes)))
+    labels = random.integers(0, max(sizes[index] // 2, 1), sizes[index]).astype(np.int32)
+    beyond = random.random(sizes[index]) < 0.3
+    above, went = raised(rows, index, labels.tolist(), (beyond & mark).tolist())
     out_keys, out_counts = (keys, counts) if in_place else (np.zeros_like(keys), np.zeros_like(counts))
     if not in_place:
         out_keys, out_counts = (
@@ -65,7 +65,7 @@ def test_raising_one_column(seed: int, width: str, mark: bool, in_place: bool, w
     members = np.full(keys.shape[1] if wanted else 0, -1, np.int32)
     slots = np.empty(_power_above(4 * len(rows)), np.int32)
     kernel = raise_narrow if width == "narrow" else raise_wide
-    bits = words[place], shifts[place], masks[place]
+    bits = words[index], shifts[index], masks[index]
     end = kernel(
         keys, counts, begin, begin + len(rows), out_keys, out_counts, start, slots, *bits, labels, beyond,
         np.uint64(mark), members,
@@ -133,7 +133,7 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
     count = int(random.choice([9, 14])) if wide else int(random.integers(1, 5))
     sizes = [300, 1000] if wide else [1, 2, 5, 12]
     bounded = bool(random.random() < 0.5)
-    columns = tuple(column_of(random, f"c{place}", sizes, bounded and random.random() < 0.6) for place in range(count))
+    columns = tuple(column_of(random, f"c{index}", sizes, bounded and random.random() < 0.6) for index in range(count))
     rows = int(random.choice([1, 2, 40]))
     spread = [random.choice(column.levels.size, min(column.levels.size, 4)) for column in columns]
     codes = [random.choice(values, rows) for values in spread]
@@ -151,7 +151,9 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
         None if subjects is None else subjects[cells],
     )
     models = (DistinctLDiversity(on="s", l=2),) if kinds in ("sensitive", "both") else ()
-    return Problem(frequencies, columns, models, Background(frequencies, {"s": Known(0, 3)}), CertaintyPenalty())
+    return Problem(
+        frequencies, columns, models, Background(frequencies, {"s": SensitiveColumn(0, 3)}), CertaintyPenalty()
+    )
 
 
 def walk_of(problem: Problem) -> Walk:
@@ -177,12 +179,12 @@ def rolled(walk: Walk, nodes: Any, room: int) -> list[tuple[Any, Any]]:
     """Keys and counts of each node, written by as many calls as the room needs."""
     packing, labels = walk.packing, walk.labels
     words, rows = packing.keys.shape
-    places = nodes.shape[1]
+    indices = nodes.shape[1]
     scratch = (
-        np.empty((places, words, rows), np.uint64),
-        np.empty((places, rows), np.int64),
-        np.full(places + 1, rows, np.int64),
-        np.full(places + 1, -1, np.int64),
+        np.empty((indices, words, rows), np.uint64),
+        np.empty((indices, rows), np.int64),
+        np.full(indices + 1, rows, np.int64),
+        np.full(indices + 1, -1, np.int64),
         np.empty(_power_above(4 * rows), np.int32),
     )
     keys, counts, ends = np.empty((words, room), np.uint64), np.empty(room, np.int64), np.zeros(len(nodes), np.int64)

@@ -24,16 +24,16 @@ def test_span(seed: int, steps: int) -> None:
     slots, count = Slots.of(by_effort(case.columns)), len(case.tuples)
     lows, highs, starts = slots.positions()
     given_ = np.stack([case.tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
-    places, most = given_.astype(np.int32), 2.0 * sum(column.weight for column in case.columns)
+    indices, most = given_.astype(np.int32), 2.0 * sum(column.weight for column in case.columns)
     order, parents, lengths = np.arange(count), np.full(count, -1), np.full(count, np.inf)
     for begin in range(0, count, steps):  # it can be stopped and go on
         end = min(begin + steps, count)
-        spanning.span(slots.costs, lows, highs, starts, most, places, order, parents, lengths, begin, end)
+        spanning.span(slots.costs, lows, highs, starts, most, indices, order, parents, lengths, begin, end)
     shown = [slot.place for slot in slots.slots if not slot.guards]  # distances are added up in this order
-    columns = [case.plain[place] | {"height": heights[place]} for place in shown]
+    columns = [case.plain[index] | {"height": heights[index]} for index in shown]
     expected = plain.grow_tree(plain.distance_matrix(case.tuples[:, shown], columns))
     assert (order.tolist(), parents.tolist(), lengths.tolist()) == expected
-    assert (places == given_[:, order]).all()
+    assert (indices == given_[:, order]).all()
 
 
 @settings(max_examples=150, deadline=None)

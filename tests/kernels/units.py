@@ -78,7 +78,7 @@ class Case:
     def __init__(self, seed: int, most: int = 14, *, bounded: bool = False) -> None:
         self.random = np.random.default_rng(seed)
         chosen = self.random.choice([2, 4, 32, 256, 512], size=self.random.integers(1, 4))
-        both = [column_of(self.random, f"c{place}", int(size), bounded=bounded) for place, size in enumerate(chosen)]
+        both = [column_of(self.random, f"c{index}", int(size), bounded=bounded) for index, size in enumerate(chosen)]
         self.columns = tuple(column for column, _ in both)
         beyond = BEYOND * sum(column.weight for column in self.columns)
         self.plain = [plain | {"beyond": beyond} for _, plain in both]

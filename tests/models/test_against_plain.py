@@ -144,11 +144,11 @@ def _after_every_assignment(
     plain: Callable[[Row, Row], float], rows: Sequence[Row], wild: Sequence[int]
 ) -> Iterator[float]:
     """Yield what the worst class attains for each way to fill in the missing values; the last row is in no class."""
-    places = [number for number, count in enumerate(wild) for _ in range(count)]
-    for values in product(range(3), repeat=len(places)):
+    indices = [number for number, count in enumerate(wild) for _ in range(count)]
+    for values in product(range(3), repeat=len(indices)):
         known = [list(row) for row in rows]
-        for place, value in zip(places, values, strict=True):
-            known[place][value] += 1
+        for index, value in zip(indices, values, strict=True):
+            known[index][value] += 1
         table = [sum(column) for column in zip(*known, strict=True)]
         yield max(plain(row, table) for row in known[:-1])
 
@@ -169,10 +169,10 @@ def test_whatever_wild_values_are_a_class_is_no_worse_than_told(
     if sum(wild) > 4:
         wild = [min(count, 1) for count in wild]
     told = measured(one, [[*row, blank] for row, blank in zip(rows, wild, strict=False)], [*rest, wild[-1]])
-    places = [number for number, count in enumerate(wild) for _ in range(count)]
-    for values in product(range(3), repeat=len(places)):
+    indices = [number for number, count in enumerate(wild) for _ in range(count)]
+    for values in product(range(3), repeat=len(indices)):
         known = [list(row) for row in [*rows, rest]]
-        for place, value in zip(places, values, strict=True):
-            known[place][value] += 1
+        for index, value in zip(indices, values, strict=True):
+            known[index][value] += 1
         real = measured(one, [[*row, 0] for row in known[:-1]], [*known[-1], 0])
         assert worst(told, real) == told, f"told {told}, and it may be {real} with {known}"

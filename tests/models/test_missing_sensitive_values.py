@@ -130,7 +130,7 @@ def test_search_and_audit_tell_the_same_of_persons(name: str, seed: int, missing
     table = pl.DataFrame(
         {
             "q": rng.choice(list("abc"), 20),
-            "s": [None if place % 7 == 0 else int(value) for place, value in enumerate(rng.choice([10, 20, 40], 20))],
+            "s": [None if index % 7 == 0 else int(value) for index, value in enumerate(rng.choice([10, 20, 40], 20))],
             "who": rng.integers(0, 12, 20),
         }
     )

@@ -189,7 +189,7 @@ def test_disclosures_by_hand() -> None:
 )
 def test_the_edge_complies_and_what_is_beyond_it_does_not(model: dict[str, Any], counts: list[list[int]]) -> None:
     on_edge = _holds(model, counts)
-    beyond = [[10**6 * count + (place == row.index(max(row))) for place, count in enumerate(row)] for row in counts]
+    beyond = [[10**6 * count + (index == row.index(max(row))) for index, count in enumerate(row)] for row in counts]
     if model["name"] == "recursive-l-diversity":
         beyond = [[110, 100]]  # strictly less is asked
     assert on_edge

@@ -81,9 +81,9 @@ def test_asks_are_kept_and_never_published(tmp_path: Path) -> None:
         made = shoal.anonymize(table(asks), policy(others=others))
         assert made.table.columns == ["age"]
         assert made.attained == {"personal-k": "own k"}
-        sizes = made.table.with_columns(size=pl.len().over("age"), own=made.asks["own"])
+        sizes = made.table.with_columns(size=pl.len().over("age"), own=made.requested_k["own"])
         assert (sizes["size"] >= sizes["own"]).all()
-        assert sorted(made.asks["own"].to_list()) == sorted(asks)
+        assert sorted(made.requested_k["own"].to_list()) == sorted(asks)
         made.write(tmp_path / others)
         for file in (tmp_path / others).iterdir():
             assert "own" not in pl.read_csv(file).columns if file.suffix == ".csv" else True
@@ -91,7 +91,7 @@ def test_asks_are_kept_and_never_published(tmp_path: Path) -> None:
 
 def test_a_published_ask_is_found() -> None:
     published = table([2, 2]).select(pl.lit("*").alias("age"), "own")
-    faults = [str(fault) for fault in shoal.audit(published, policy(), asks={"own": [2, 2]}).faults]
+    faults = [str(fault) for fault in shoal.audit(published, policy(), requested_k={"own": [2, 2]}).faults]
     assert "own: what persons ask for is published." in faults
 
 
@@ -100,7 +100,7 @@ def test_persons_are_counted_with_a_subject() -> None:
     ages = pl.Series([20, 20, 21, 21, 22, 22])
     case = table(asks, who=people).with_columns(age=ages)
     made = shoal.anonymize(case, policy(subject="who"))
-    shown = made.table.with_columns(who=made.subjects, own=made.asks["own"])
+    shown = made.table.with_columns(who=made.subjects, own=made.requested_k["own"])
     sizes = shown.with_columns(size=pl.col("who").n_unique().over("age"))
     assert (sizes["size"] >= sizes["own"]).all()
     assert made.audit.models[0].holds
@@ -222,17 +222,17 @@ class TestWhatAnAuditCanSay:
 
     def test_from_the_owners_asks_exactly(self) -> None:
         published = pl.DataFrame({"age": ["20", "22", "22"]})
-        assert shoal.audit(published, policy(), asks={"own": [1, 2, 2]}).models[0].attained == "own k"
-        assert shoal.audit(published, policy(), asks={"own": [2, 2, 2]}).models[0].attained == 1
-        assert shoal.audit(published, policy(), asks={"own": [1, 3, 2]}).models[0].attained == 2
-        assert "2 for 3 records" in str(shoal.audit(published, policy(), asks={"own": [1, 2]}).faults[0])
+        assert shoal.audit(published, policy(), requested_k={"own": [1, 2, 2]}).models[0].attained == "own k"
+        assert shoal.audit(published, policy(), requested_k={"own": [2, 2, 2]}).models[0].attained == 1
+        assert shoal.audit(published, policy(), requested_k={"own": [1, 3, 2]}).models[0].attained == 2
+        assert "2 for 3 records" in str(shoal.audit(published, policy(), requested_k={"own": [1, 2]}).faults[0])
 
     def test_an_ask_that_cannot_be_read_is_not_kept(self) -> None:
         published = pl.DataFrame({"age": ["20", "20"]})
         for strange in (None, "many", 1.5, float("nan")):
             asks: Any = {"own": [1, strange]}
             kept = strange == 1.5  # a person and a half are two
-            assert shoal.audit(published, policy(), asks=asks).models[0].holds == kept
+            assert shoal.audit(published, policy(), requested_k=asks).models[0].holds == kept
 
     def test_from_the_original_where_no_class_could_be_too_small(self) -> None:
         published = pl.DataFrame({"age": ["20", "21", "22", "22", "23", "30", "30", "30", "40", "41"]})

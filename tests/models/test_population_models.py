@@ -149,7 +149,7 @@ def test_the_fewest_of_the_smallest_classes_go(sizes: list[int], data: st.DataOb
     kept = model.holds(Classes.of(whole, np.arange(len(sizes))), background)
 
     def complies(chosen: tuple[int, ...]) -> bool:
-        left = [sizes[place] for place in chosen]
+        left = [sizes[index] for index in chosen]
         out = sum(sizes) - sum(left)
         left += [out] if starred and out else []
         risk = Fraction(len(left) if name == "average-risk" else left.count(1), max(sum(left), 1))

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.encoding.frequencies import Background, Classes, Frequencies, Known
+from shoal.encoding.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.explore.lattice import lattice
 from shoal.models import KAnonymity, Scenarios
@@ -41,21 +41,21 @@ def classes_of(people: list[Person]) -> tuple[Classes, Background, list[tuple[in
     table = Frequencies(np.array(shown, np.int32), members, np.ones(len(people), np.int64), values)
     labels = np.array(shown, np.int64)
     classes = Classes(len(shown), members, None, table.cell_counts, table, shown=lambda: labels)
-    return classes, Background(table, {"s": Known(0, 3)}, NAMES), shown
+    return classes, Background(table, {"s": SensitiveColumn(0, 3)}, NAMES), shown
 
 
 def sets_of(model: Scenarios) -> list[tuple[int, ...]]:
     if model.known is not None:
         return [tuple(NAMES.index(name) for name in names) for names in model.known]
-    return [places for size in range(1, (model.any_of or 0) + 1) for places in combinations(range(3), size)]
+    return [indices for size in range(1, (model.any_of or 0) + 1) for indices in combinations(range(3), size)]
 
 
 def plain(model: Scenarios, people: list[Person]) -> tuple[int, Fraction]:
     """The smallest group, and the greatest share, by looking at each record with each set of columns."""
     k, share = len(people), Fraction(0)
-    for places in sets_of(model):
+    for indices in sets_of(model):
         for labels, _ in people:
-            alike = [value for other, value in people if all(other[place] == labels[place] for place in places)]
+            alike = [value for other, value in people if all(other[index] == labels[index] for index in indices)]
             k, share = min(k, len(alike)), max(share, Fraction(max(Counter(alike).values()), len(alike)))
     return k, share
 
@@ -98,9 +98,9 @@ def test_no_more_than_must_is_suppressed(model: Scenarios, people: list[Person])
 @given(PEOPLE, st.integers(0, 2), st.lists(st.integers(0, 1), min_size=3, max_size=3))
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_claims_hold_when_a_column_is_generalized(
-    model: Scenarios, people: list[Person], place: int, upper: list[int]
+    model: Scenarios, people: list[Person], index: int, upper: list[int]
 ) -> None:
-    raised = [((*own[:place], upper[own[place]], *own[place + 1 :]), value) for own, value in people]
+    raised = [((*own[:index], upper[own[index]], *own[index + 1 :]), value) for own, value in people]
     before, after = classes_of(people), classes_of(raised)
     kept, still = model.holds(*before[:2]), model.holds(*after[:2])
     assert model.monotone
@@ -192,8 +192,8 @@ def test_every_node_of_the_lattice_by_hand(model: dict[str, Any]) -> None:
     assert isinstance(given, Scenarios)
     table = TABLE.vstack(TABLE.head(1)).vstack(TABLE.tail(2))
     rows = list(table.iter_rows())
-    places = {"age": 0, "sex": 1, "zip": 2}
-    sets = [tuple(places[name] for name in names) for names in given.scenarios(tuple(places))]
+    indices = {"age": 0, "sex": 1, "zip": 2}
+    sets = [tuple(indices[name] for name in names) for names in given.scenarios(tuple(indices))]
     for node in lattice(table, asked):
         levels = node["levels"]
         shown = [
@@ -208,7 +208,7 @@ def test_every_node_of_the_lattice_by_hand(model: dict[str, Any]) -> None:
         while True:
             poor = set()
             for one, known in product(staying, sets):
-                alike = [rows[n][3] for n in staying if all(shown[n][place] == shown[one][place] for place in known)]
+                alike = [rows[n][3] for n in staying if all(shown[n][index] == shown[one][index] for index in known)]
                 share = max(Counter(alike).values()) / len(alike)
                 if len(alike) < given.k or share > (given.confidence or 1):
                     poor.add(one)

@@ -23,7 +23,7 @@ def check_same_again(
     draw = Random(f"order {case.get('seed')}")
     order = list(range(len(setting.records)))
     draw.shuffle(order)
-    moved = [{**one, "values": [one["values"][place] for place in order]} for one in case["columns"]]
+    moved = [{**one, "values": [one["values"][index] for index in order]} for one in case["columns"]]
     try:
         other = shoal.anonymize(build_table(moved), policy)
     except shoal.ShoalError as error:

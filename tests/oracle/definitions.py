@@ -57,11 +57,11 @@ class Counting:
     def classes(self) -> list[list[Row]]:
         return self.group(range(len(self.columns)))
 
-    def group(self, places: Sequence[int]) -> list[list[Row]]:
+    def group(self, indices: Sequence[int]) -> list[list[Row]]:
         """Put records together that show the same in some columns."""
         groups: dict[Texts, list[Row]] = {}
         for row in self.rows:
-            groups.setdefault(tuple(row.shows[place] for place in places), []).append(row)
+            groups.setdefault(tuple(row.shows[index] for index in indices), []).append(row)
         return list(groups.values())
 
     def size(self, rows: Sequence[Row]) -> int:
@@ -220,8 +220,8 @@ def _recursive(model: Mapping[str, Any], table: Counting) -> Judged:
     reached = math.inf
     for rows in table.classes:
         counts, people = _worst_counts(table, rows, model["on"])
-        places = range(1, len(counts) + 1)
-        best = max((place for place in places if counts[0] < c * sum(counts[place - 1 :])), default=0)
+        indices = range(1, len(counts) + 1)
+        best = max((index for index in indices if counts[0] < c * sum(counts[index - 1 :])), default=0)
         reached = min(reached, best, people if table.subject else best)
     return Judged(reached >= asked, reached if reached >= 2 else None)
 
@@ -420,14 +420,14 @@ def _personal_k(model: Mapping[str, Any], table: Counting) -> Judged:
 
 
 def _scenarios(model: Mapping[str, Any], table: Counting) -> Judged:
-    places = {name: place for place, name in enumerate(table.columns)}
+    indices = {name: index for index, name in enumerate(table.columns)}
     if model.get("known"):
         known = [tuple(names) for names in model["known"]]
     else:
         known = list(itertools.combinations(table.columns, min(model["any_of"], len(table.columns))))
     least, share = math.inf, Fraction(0)
     for names in known:
-        for rows in table.group([places[name] for name in names]):
+        for rows in table.group([indices[name] for name in names]):
             least = min(least, table.size(rows))
             if model.get("on"):
                 counts, people = _worst_counts(table, rows, model["on"])

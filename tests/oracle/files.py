@@ -161,11 +161,11 @@ def check_file(result: Result, setting: Setting, release: Any, path: Path, kind:
         result.find("file", f"{kind}: {len(rows)} records of {list(rows[0]) if rows else None}, not {len(table)}")
         return
     kinds = {name: _kind(release.frame[name].dtype) for name in release.frame.columns}
-    for place, (row, published) in enumerate(zip(rows, table, strict=True)):
+    for index, (row, published) in enumerate(zip(rows, table, strict=True)):
         for name, cell in row.items():
             if not _same_cell(kinds[name], published[name], cell):
                 result.find(
-                    "file", f"{kind}: record {place}, {name}: {cell!r} in the file, {published[name]!r} released"
+                    "file", f"{kind}: record {index}, {name}: {cell!r} in the file, {published[name]!r} released"
                 )
                 return
     result.checks[f"file {kind}"] += 1

@@ -42,7 +42,7 @@ def draw_form(seed: int) -> Case:
     pool = draw.choice([["flu", "cold", "hiv"], ["x", "y"], [1, 2, 3, 4]])
     kind = "integer" if isinstance(pool[0], int) else "text"
     columns.append({"name": "s", "kind": kind, "values": draw_values(draw, list(pool), count, 0)})
-    columns.append({"name": "name", "kind": "text", "values": [f"Anna {place:03d}" for place in range(count)]})
+    columns.append({"name": "name", "kind": "text", "values": [f"Anna {index:03d}" for index in range(count)]})
     policy: dict[str, Any] = {
         "identifiers": ["name"],
         "quasi_identifiers": roles,

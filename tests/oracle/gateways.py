@@ -29,7 +29,7 @@ def draw_gateway(seed: int) -> Case:
     count = draw.choice([6, 12, 20, 40])
     ages, cities = draw.choice([[20, 21, 25, 34, 60], list(range(20, 60))]), ["Rome", "Oslo", "Bern", "Graz"]
     values: dict[str, list[Any]] = {
-        "name": [f"Person {place:03d}" for place in range(count)],
+        "name": [f"Person {index:03d}" for index in range(count)],
         "age": [draw.choice(ages) for _ in range(count)],
         "city": [draw.choice(cities) for _ in range(count)],
         "sex": [draw.choice(["f", "m"]) for _ in range(count)],

@@ -27,13 +27,13 @@ def measure_losses(setting: Setting, shows: Sequence[Texts], suppressed: int) ->
     least = [model["k"] for model in setting.models if model.get("name") in WITH_K]
     if least and not any(model.get("name") in ("k-map", "scenarios", "personal-k") for model in setting.models):
         found["class-size"] = count / (classes * max(least))
-    if any(not reader.reading(row[place]) for place, reader in enumerate(setting.readers) for row in shows):
+    if any(not reader.reading(row[index]) for index, reader in enumerate(setting.readers) for row in shows):
         return found  # a text that stands for nothing is told by the check of truth
     columns: dict[str, list[Any]] = {}
-    for place, reader in enumerate(setting.readers):
-        texts = [row[place] for row in shows]
+    for index, reader in enumerate(setting.readers):
+        texts = [row[index] for row in shows]
         own = [record[reader.name] for record in setting.records]
-        if any(row[place] in reader.vague for row in shows):
+        if any(row[index] in reader.vague for row in shows):
             continue
         columns.setdefault("certainty-penalty", []).append(_penalty(reader, texts, suppressed, count))
         columns.setdefault("minimal-distortion", []).append(_distortion(reader, texts) + suppressed)
@@ -45,9 +45,9 @@ def measure_losses(setting: Setting, shows: Sequence[Texts], suppressed: int) ->
             continue
         columns.setdefault("non-uniform-entropy", []).append(_bits(reader, texts, own, suppressed))
         columns.setdefault("kl-divergence", []).append(_divergence(reader, texts, own, suppressed))
-    if any(not reader.reading(row[place]) for place, reader in enumerate(setting.readers) for row in shows):
+    if any(not reader.reading(row[index]) for index, reader in enumerate(setting.readers) for row in shows):
         return found  # a text that stands for nothing is told by the check of truth
-    if any(row[place] in reader.vague for place, reader in enumerate(setting.readers) for row in shows):
+    if any(row[index] in reader.vague for index, reader in enumerate(setting.readers) for row in shows):
         return found
     weights = [Fraction(str(reader.role.get("weight", 1))) for reader in setting.readers]
     for name, values in columns.items():

@@ -86,9 +86,9 @@ class Span:
 
     def holds(self, value: Value) -> bool:
         """Whether a value lies in it."""
-        place = to_number(value)
-        above = self.low is None or place > self.low or (self.low_in and place == self.low)
-        below = self.high is None or place < self.high or (self.high_in and place == self.high)
+        index = to_number(value)
+        above = self.low is None or index > self.low or (self.low_in and index == self.low)
+        below = self.high is None or index < self.high or (self.high_in and index == self.high)
         return above and below
 
 
@@ -350,14 +350,14 @@ class Reader:
 
     def _ordering(self) -> list[dict[Value, Any]]:
         order = self.role.get("order")
-        placed = {value: place for place, value in enumerate(self.known)}
+        placed = {value: index for index, value in enumerate(self.known)}
         if order:
-            numbers = {text: place for place, text in enumerate(order)}
+            numbers = {text: index for index, text in enumerate(order)}
             if any(self.text_of(value) not in numbers for value in self.known):
                 return []
             placed = {value: numbers[self.text_of(value)] for value in self.known}
         sizes = self.role.get("sizes", (2, 4, 8))
-        steps: list[dict[Value, Any]] = [{value: place // size for value, place in placed.items()} for size in sizes]
+        steps: list[dict[Value, Any]] = [{value: index // size for value, index in placed.items()} for size in sizes]
         return [dict.fromkeys(step, "*") if len(set(step.values())) == 1 else step for step in steps]
 
     def _dates(self) -> list[dict[Value, Any]]:

@@ -34,8 +34,8 @@ class Found:
     suppressed: int = 0
 
 
-def _row(setting: Setting, place: int, shows: tuple[Any, ...]) -> Row:
-    return Row(shows, setting.records[place])
+def _row(setting: Setting, index: int, shows: tuple[Any, ...]) -> Row:
+    return Row(shows, setting.records[index])
 
 
 def _stars(setting: Setting) -> tuple[str, ...]:
@@ -46,12 +46,12 @@ def complies(setting: Setting, shown: Mapping[int, tuple[Any, ...]], out: Sequen
     """Whether a release with these records shown and those suppressed keeps every model, starred or left out."""
     if not shown:
         return False
-    kept = [_row(setting, place, shows) for place, shows in shown.items()]
+    kept = [_row(setting, index, shows) for index, shows in shown.items()]
     choices: list[list[Row]] = [[]]
     # where all show *, only those may be among them who could not but be suppressed
     joined = _stars(setting) in shown.values() and not set(out) <= setting.hidden
     if out and setting.policy.get("suppressed", "star") == "star" and not joined:
-        choices.append([_row(setting, place, _stars(setting)) for place in out])
+        choices.append([_row(setting, index, _stars(setting)) for index in out])
     for starred in choices:
         verdicts = setting.judge_all([*kept, *starred], strict=True)
         if all(one.surely for one in verdicts):
@@ -87,18 +87,18 @@ def _shown_at(reader: Reader, level: int, value: Any) -> Any:
 def _node(setting: Setting, node: tuple[int, ...], ceilings: Sequence[Mapping[Any, Cover]]) -> Found | None:
     classes: dict[tuple[Any, ...], list[int]] = {}
     out = set(setting.forced)
-    for place, record in enumerate(setting.records):
-        if place in out:
+    for index, record in enumerate(setting.records):
+        if index in out:
             continue
         shows = []
         for reader, level, held in zip(setting.readers, node, ceilings, strict=True):
             value = record[reader.name]
             cover = _shown_at(reader, level, value)
             if value in held and not cover_of(reader, cover) <= held[value]:
-                out.add(place)
+                out.add(index)
             shows.append(cover)
-        if place not in out:
-            classes.setdefault(tuple(shows), []).append(place)
+        if index not in out:
+            classes.setdefault(tuple(shows), []).append(index)
     stars = _stars(setting)
     if len(classes) > 1 and stars in classes:  # beside others, who shows nothing counts as suppressed
         out.update(classes.pop(stars))
@@ -107,10 +107,10 @@ def _node(setting: Setting, node: tuple[int, ...], ceilings: Sequence[Mapping[An
     keys = list(classes)
     for number in range(len(keys) + 1):
         for dropped in itertools.combinations(keys, number):
-            gone = [*out, *(place for key in dropped for place in classes[key])]
+            gone = [*out, *(index for key in dropped for index in classes[key])]
             if len(gone) > setting.may_suppress:
                 continue
-            shown = {place: key for key in keys if key not in dropped for place in classes[key]}
+            shown = {index: key for key in keys if key not in dropped for index in classes[key]}
             if complies(setting, shown, gone):
                 return _found(setting, node, shown, gone)
     return None
@@ -127,12 +127,12 @@ def _found(setting: Setting, node: tuple[int, ...], shown: Mapping[int, tuple[An
     for reader, level in zip(setting.readers, node, strict=True):
         weight = Fraction(str(reader.role.get("weight", 1)))
         weights += weight
-        for place in shown:
-            cost = cost_at(reader, level, setting.records[place][reader.name])
+        for index in shown:
+            cost = cost_at(reader, level, setting.records[index][reader.name])
             known &= cost is not None
             total += weight * (cost or 0)
         total += weight * len(gone)
-    shows = tuple((place, shown.get(place)) for place in range(count))
+    shows = tuple((index, shown.get(index)) for index in range(count))
     loss = total / (weights * count) if known else None
     return Found(loss, shows, discernibility, len(gone))
 
@@ -163,8 +163,8 @@ def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
     first, rest = items[0], items[1:]
     for parts in partitions(rest):
         yield [[first], *parts]
-        for place in range(len(parts)):
-            yield [*parts[:place], [first, *parts[place]], *parts[place + 1 :]]
+        for index in range(len(parts)):
+            yield [*parts[:index], [first, *parts[index]], *parts[index + 1 :]]
 
 
 def show_part(setting: Setting, part: Sequence[int]) -> tuple[tuple[Any, ...], list[Fraction | None]] | None:
@@ -172,7 +172,7 @@ def show_part(setting: Setting, part: Sequence[int]) -> tuple[tuple[Any, ...], l
     shows: list[Any] = []
     costs: list[Fraction | None] = []
     for reader in setting.readers:
-        values = {setting.records[place][reader.name] for place in part}
+        values = {setting.records[index][reader.name] for index in part}
         held = setting.ceiling(reader)
         cover, cost = _show_values(reader, values, setting.policy.get("publish", "labels"))
         if any(value in held and not cover_of(reader, cover) <= held[value] for value in values):
@@ -182,23 +182,23 @@ def show_part(setting: Setting, part: Sequence[int]) -> tuple[tuple[Any, ...], l
     if all(cover == "*" for cover in shows):
         # such a class shows its values in one column, unless a missing one that may be any is there
         open_columns = [
-            place
-            for place, reader in enumerate(setting.readers)
+            index
+            for index, reader in enumerate(setting.readers)
             if not (reader.missing == "wildcard" and None in _values(setting, reader, part)) and len(reader.domain) > 1
         ]
         best = None
-        for place in open_columns:
-            cover = frozenset(_values(setting, setting.readers[place], part))
-            cost = _dearest(setting.readers[place], cover)
+        for index in open_columns:
+            cover = frozenset(_values(setting, setting.readers[index], part))
+            cost = _dearest(setting.readers[index], cover)
             if best is None or (cost is not None and best[2] is not None and cost < best[2]):
-                best = (place, cover, cost)
+                best = (index, cover, cost)
         if best is not None and not any(setting.ceiling(reader) for reader in setting.readers):
             shows[best[0]], costs[best[0]] = ("values", best[1]), best[2]
     return tuple(shows), costs
 
 
 def _values(setting: Setting, reader: Reader, part: Sequence[int]) -> set[Any]:
-    return {setting.records[place][reader.name] for place in part}
+    return {setting.records[index][reader.name] for index in part}
 
 
 def _show_values(reader: Reader, values: set[Any], publish: str) -> tuple[Any, Fraction | None]:
@@ -246,7 +246,7 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
     """Yield every compliant local release of a tiny table."""
     if len(setting.records) > MOST_LOCAL or any(not reader.by_hand for reader in setting.readers):
         return
-    free = [place for place in range(len(setting.records)) if place not in setting.forced]
+    free = [index for index in range(len(setting.records)) if index not in setting.forced]
     classwise = [model for model in setting.models if model and model["name"] not in ACROSS]
     seen: dict[tuple[int, ...], tuple[Any, ...] | None] = {}
 
@@ -254,7 +254,7 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
         if part not in seen:
             shown = show_part(setting, part)
             if shown is not None:
-                rows = [_row(setting, place, shown[0]) for place in part]
+                rows = [_row(setting, index, shown[0]) for index in part]
                 verdicts = setting.judge_all(rows, classwise, strict=True)
                 # a class that breaks a model by itself may still look like another: left out here, which is safe
                 shown = shown if all(one.surely for one in verdicts) else None
@@ -264,13 +264,13 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
     stars = _stars(setting)
     for number in range(min(setting.may_suppress - len(setting.forced), len(free) - 1) + 1):
         for gone in itertools.combinations(free, number):
-            for parts in partitions([place for place in free if place not in gone]):
+            for parts in partitions([index for index in free if index not in gone]):
                 looks = [look(tuple(part)) for part in parts]
                 if any(one is None for one in looks):
                     continue
                 if len(parts) > 1 and any(one is not None and one[0] == stars for one in looks):
                     continue  # beside others, who shows nothing counts as suppressed
-                shown = {place: one[0] for part, one in zip(parts, looks, strict=True) for place in part if one}
+                shown = {index: one[0] for part, one in zip(parts, looks, strict=True) for index in part if one}
                 out = [*setting.forced, *gone]
                 if complies(setting, shown, out):
                     yield Found(_local_loss(setting, parts, looks, len(out)), tuple(shown.items()), 0, len(out))
@@ -278,13 +278,13 @@ def search_partitions(setting: Setting) -> Iterator[Found]:
 
 def _local_loss(setting: Setting, parts: Sequence[Sequence[int]], looks: Sequence[Any], out: int) -> Fraction | None:
     total, weights = Fraction(0), Fraction(0)
-    for place, reader in enumerate(setting.readers):
+    for index, reader in enumerate(setting.readers):
         weight = Fraction(str(reader.role.get("weight", 1)))
         weights += weight
         for part, look in zip(parts, looks, strict=True):
-            if look[1][place] is None:
+            if look[1][index] is None:
                 return None
-            total += weight * look[1][place] * len(part)
+            total += weight * look[1][index] * len(part)
         total += weight * out
     return total / (weights * len(setting.records))
 
@@ -297,26 +297,26 @@ def find_simple(setting: Setting) -> bool:
 def _simple(setting: Setting) -> Iterator[bool]:
     if any(setting.ceiling(reader) for reader in setting.readers):
         return
-    free = [place for place in range(len(setting.records)) if place not in setting.forced]
+    free = [index for index in range(len(setting.records)) if index not in setting.forced]
     if len(setting.forced) > setting.may_suppress:
         return
     stars = _stars(setting)
     yield complies(setting, dict.fromkeys(free, stars), sorted(setting.forced))
     raw: dict[tuple[Any, ...], list[int]] = {}
-    for place in free:
+    for index in free:
         shows = tuple(
             "*"
-            if setting.records[place][reader.name] is None and reader.missing == "wildcard"
-            else frozenset([setting.records[place][reader.name]])
+            if setting.records[index][reader.name] is None and reader.missing == "wildcard"
+            else frozenset([setting.records[index][reader.name]])
             for reader in setting.readers
         )
-        raw.setdefault(shows, []).append(place)
+        raw.setdefault(shows, []).append(index)
     classwise = [model for model in setting.models if model and model["name"] not in ACROSS]
     good = {}
     for key, part in raw.items():
-        verdicts = setting.judge_all([_row(setting, place, key) for place in part], classwise, strict=True)
+        verdicts = setting.judge_all([_row(setting, index, key) for index in part], classwise, strict=True)
         if all(one.surely for one in verdicts) and key != stars:
             good.update(dict.fromkeys(part, key))
-    out = [place for place in range(len(setting.records)) if place not in good]
+    out = [index for index in range(len(setting.records)) if index not in good]
     if good and len(out) <= setting.may_suppress:
         yield complies(setting, good, out)

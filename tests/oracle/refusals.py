@@ -54,8 +54,8 @@ def _existing(setting: Setting) -> str | None:
 
 def _told(setting: Setting, shows: Iterable[tuple[int, Any]]) -> dict[int, Any]:
     told = {}
-    for place, shown in shows:
-        told[place] = (
+    for index, shown in shows:
+        told[index] = (
             "suppressed"
             if shown is None
             else [sorted(map(str, one)) if isinstance(one, frozenset) else str(one) for one in shown]

@@ -111,8 +111,8 @@ def audit_of(setting: Setting, table: Any, policy: Mapping[str, Any], release: A
     known: dict[str, Any] = {}
     if release is not None:
         known = {"subjects": release.subjects, "weights": release.weights}
-        if release.asks is not None:
-            known["asks"] = {name: release.asks[name].to_list() for name in release.asks.columns}
+        if release.requested_k is not None:
+            known["requested_k"] = {name: release.requested_k[name].to_list() for name in release.requested_k.columns}
     try:
         return shoal.audit(table, policy, original=build_table(setting.case["columns"]), **known)
     except Exception as error:

@@ -18,14 +18,14 @@ def give_aside(setting: Setting, rows: list[dict[str, Any]], release: Any) -> li
     """Put what the owner knows of each published record beside it."""
     published = []
     subject, weight = setting.policy.get("subject"), setting.policy.get("survey_weight")
-    for place, record in enumerate(rows):
+    for index, record in enumerate(rows):
         cells = {name: plain_cell(setting, name, record[name]) for name in setting.kept}
         if subject and release.subjects is not None:
-            cells[subject] = release.subjects[place]
-        if release.asks is not None:
-            cells.update({name: release.asks[name][place] for name in release.asks.columns})
+            cells[subject] = release.subjects[index]
+        if release.requested_k is not None:
+            cells.update({name: release.requested_k[name][index] for name in release.requested_k.columns})
         if weight and weight not in cells and release.weights is not None:
-            cells[weight] = float(release.weights[place])
+            cells[weight] = float(release.weights[index])
         texts = tuple(None if record[name] == "" else record[name] for name in setting.columns)
         published.append(Row(texts, cells))
     return published
@@ -52,8 +52,8 @@ def allowed_originals(setting: Setting, row: Row, *, strict: bool = True) -> lis
     """Return the original records that a published one is true of; strictly, none that must be suppressed."""
     starred = set(row.shows) == {"*"}
     found = []
-    for place, record in enumerate(setting.records):
-        if strict and place in setting.forced and not starred:
+    for index, record in enumerate(setting.records):
+        if strict and index in setting.forced and not starred:
             continue
         if any(
             name in row.cells and not same_value(setting.kinds.get(name, "text"), record[name], row.cells[name])
@@ -61,7 +61,7 @@ def allowed_originals(setting: Setting, row: Row, *, strict: bool = True) -> lis
         ):
             continue
         if starred:
-            found.append(place)
+            found.append(index)
             continue
         for reader, text in zip(setting.readers, row.shows, strict=True):
             cover, value = reader.cover(text), record[reader.name]
@@ -73,7 +73,7 @@ def allowed_originals(setting: Setting, row: Row, *, strict: bool = True) -> lis
             if held is not None and not (cover <= held or reader.reading(text) <= held):
                 break
         else:
-            found.append(place)
+            found.append(index)
     return found
 
 
@@ -88,7 +88,7 @@ def is_true(setting: Setting, rows: Sequence[Row], *, strict: bool = True) -> bo
 
 def unreadable(setting: Setting, rows: Sequence[Row]) -> bool:
     """Whether a label of a hierarchy made from data has a name that only that hierarchy knows."""
-    for place, reader in enumerate(setting.readers):
-        if not reader.by_hand and any(not reader.cover(row.shows[place]) for row in rows):
+    for index, reader in enumerate(setting.readers):
+        if not reader.by_hand and any(not reader.cover(row.shows[index]) for row in rows):
             return True
     return False

@@ -74,7 +74,7 @@ class Setting:
         columns = self.case["columns"]
         values = {one["name"]: [to_value(one["kind"], raw) for raw in one["values"]] for one in columns}
         height = len(next(iter(values.values()), ()))
-        return [{name: cells[place] for name, cells in values.items()} for place in range(height)]
+        return [{name: cells[index] for name, cells in values.items()} for index in range(height)]
 
     @cached_property
     def people(self) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ class Setting:
         columns = self.case.get("population") or []
         values = {one["name"]: [to_value(one["kind"], raw) for raw in one["values"]] for one in columns}
         height = len(next(iter(values.values()), ()))
-        return [{name: cells[place] for name, cells in values.items()} for place in range(height)]
+        return [{name: cells[index] for name, cells in values.items()} for index in range(height)]
 
     @cached_property
     def models(self) -> list[Mapping[str, Any]]:
@@ -145,7 +145,7 @@ class Setting:
         strict = [name for name in self.columns if self.role(name).get("missing") == "suppress"]
         strict += [name for name, role in self.sensitive.items() if role.get("missing") == "suppress"]
         return frozenset(
-            place for place, record in enumerate(self.records) if any(record[name] is None for name in strict)
+            index for index, record in enumerate(self.records) if any(record[name] is None for name in strict)
         )
 
     @cached_property
@@ -153,8 +153,8 @@ class Setting:
         """Records that are suppressed where all others show ``*``: for a missing value, or held back by a boundary."""
         held = [(reader, self.ceiling(reader)) for reader in self.readers]
         above = {
-            place
-            for place, record in enumerate(self.records)
+            index
+            for index, record in enumerate(self.records)
             if any(record[reader.name] in ceiling for reader, ceiling in held)
         }
         return self.forced | above
@@ -190,7 +190,7 @@ class Setting:
     def count(self, rows: list[Row], *, strict: bool = False) -> Counting:
         """Put published records beside what definitions need of the original."""
         ranks, paths = self._orders
-        vague = any(row.shows[place] in reader.vague for place, reader in enumerate(self.readers) for row in rows)
+        vague = any(row.shows[index] in reader.vague for index, reader in enumerate(self.readers) for row in rows)
         return Counting(
             columns=self.columns,
             rows=rows,
@@ -227,10 +227,10 @@ def cover_of(reader: Reader, shown: Any) -> Cover:
 def _ranks(reader: Reader, role: Mapping[str, Any]) -> dict[Any, int] | None:
     order = role.get("order")
     if role.get("hierarchy") == "ordering" and order:
-        numbers = {text: place for place, text in enumerate(order)}
+        numbers = {text: index for index, text in enumerate(order)}
         return {value: numbers[reader.text_of(value)] for value in reader.known if reader.text_of(value) in numbers}
     if reader.kind in ("integer", "float", "date", "datetime"):
-        return {value: place for place, value in enumerate(reader.known)}
+        return {value: index for index, value in enumerate(reader.known)}
     return None
 
 

@@ -26,7 +26,7 @@ def _draw_sample(draw: Random, seed: int) -> Case:
     columns = [
         {"name": "age", "kind": "integer", "values": [draw.randint(20, 60) for _ in range(count)]},
         {"name": "sex", "kind": "text", "values": [draw.choice(["f", "m"]) for _ in range(count)]},
-        {"name": "other", "kind": "text", "values": [f"secret {place:04d}" for place in range(count)]},
+        {"name": "other", "kind": "text", "values": [f"secret {index:04d}" for index in range(count)]},
     ]
     policy = {
         "quasi_identifiers": {"age": {"hierarchy": "intervals", "widths": [10, 20]}, "sex": "suppress"},

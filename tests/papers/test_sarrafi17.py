@@ -220,16 +220,16 @@ class DatasetT:
         self.texts = [list(column.levels.domain.texts) for column in problem.columns]
         self.similarity = Similarity(problem.columns, problem.frequencies.tuples, problem.frequencies.counts, k)
 
-    def by_name(self, place: int, numbers: Any) -> dict[str, Any]:
-        return dict(zip(self.texts[place], numbers.tolist(), strict=True))
+    def by_name(self, index: int, numbers: Any) -> dict[str, Any]:
+        return dict(zip(self.texts[index], numbers.tolist(), strict=True))
 
-    def codes(self, place: int, *names: str) -> Any:
-        return np.array([self.texts[place].index(name) for name in names])
+    def codes(self, index: int, *names: str) -> Any:
+        return np.array([self.texts[index].index(name) for name in names])
 
-    def distances(self, place: int, *first: str) -> dict[str, float]:
+    def distances(self, index: int, *first: str) -> dict[str, float]:
         start = np.array([self.texts[column].index(name) for column, name in enumerate(first)], np.int32)
-        ends = self.similarity.offsets[place : place + 2]
-        return self.by_name(place, self.similarity.distances(start)[slice(*ends)])
+        ends = self.similarity.offsets[index : index + 2]
+        return self.by_name(index, self.similarity.distances(start)[slice(*ends)])
 
 
 @pytest.mark.parametrize(("printed", "down", "across"), [("nationality", SEX, NATION), ("education", NATION, DEGREE)])

@@ -351,11 +351,11 @@ def test_report_without_a_path_writes_nothing(
 
 
 @pytest.mark.parametrize(("place", "hint"), [("", "is a folder"), ("missing/report.html", "does not exist")])
-def test_a_path_that_cannot_be_written(release: shoal.Release, tmp_path: Path, place: str, hint: str) -> None:
+def test_a_path_that_cannot_be_written(release: shoal.Release, tmp_path: Path, index: str, hint: str) -> None:
     with pytest.raises(WriteError) as caught:
-        report(release.audit, tmp_path / place)
+        report(release.audit, tmp_path / index)
     (fault,) = caught.value.faults
-    assert fault.where == str(tmp_path / place)
+    assert fault.where == str(tmp_path / index)
     assert fault.got
     assert hint in fault.hint
     assert not list(tmp_path.iterdir())

@@ -40,8 +40,8 @@ def made(*sizes: int, names: Sequence[str] = (), allowed: int = 10, unsuppressed
     return nodes
 
 
-def point(k: int, loss: float, place: int = 0, suppressed: int = 0) -> Point:
-    return Point((place,), k, loss, loss, suppressed, 0, True)
+def point(k: int, loss: float, index: int = 0, suppressed: int = 0) -> Point:
+    return Point((index,), k, loss, loss, suppressed, 0, True)
 
 
 def tree(text: str) -> ElementTree.Element:
@@ -69,7 +69,7 @@ PAIRS = st.lists(st.tuples(st.integers(1, 12), st.sampled_from([0.0, 0.1, 0.25, 
 
 @given(PAIRS)
 def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, float]]) -> None:
-    found = front(point(k, loss, place) for place, (k, loss) in enumerate(pairs))
+    found = front(point(k, loss, index) for index, (k, loss) in enumerate(pairs))
     best = {
         (k, loss)
         for k, loss in pairs
@@ -245,9 +245,9 @@ def test_nothing_from_outside_and_no_script(sizes: tuple[int, ...]) -> None:
 
 def test_thousands_of_nodes_stay_small() -> None:
     nodes = made(2, 5, 2, 3, 4, 3, 3, 3, 2)  # as many as Adult's with ARX's hierarchies
-    for place, node in enumerate(nodes):
-        node["k"] = 1 + place % 6000  # as bad as it gets: no two dots are alike
-        node["unsuppressed"] = {"lm": (place * 7919 % 12_960) / 12_960}
+    for index, node in enumerate(nodes):
+        node["k"] = 1 + index % 6000  # as bad as it gets: no two dots are alike
+        node["unsuppressed"] = {"lm": (index * 7919 % 12_960) / 12_960}
     assert len(nodes) == 12_960
     assert len(lattice_page.draw(nodes, asked=5).encode()) < 500_000
     assert len(lattice_page.page(nodes, asked=5).encode()) < 500_000

@@ -31,8 +31,8 @@ def boxes(svg: str) -> list[tuple[str, dict[str, float]]]:
     for rect in ElementTree.fromstring(svg).iter(f"{SVG}rect"):
         title = rect.find(f"{SVG}title")
         if title is not None:
-            place = {key: float(rect.attrib[key]) for key in ("x", "y", "width", "height")}
-            found.append((title.text or "", place))
+            index = {key: float(rect.attrib[key]) for key in ("x", "y", "width", "height")}
+            found.append((title.text or "", index))
     return found
 
 
@@ -41,7 +41,7 @@ def texts(svg: str) -> list[str]:
 
 
 def box(svg: str, label: str) -> dict[str, float]:
-    return next(place for told, place in boxes(svg) if told.startswith(f"{label}: "))
+    return next(index for told, index in boxes(svg) if told.startswith(f"{label}: "))
 
 
 AGES = Domain.of("integer", [20, 24, 25, 31, 38, 39])
@@ -121,10 +121,10 @@ def test_ten_thousand_values_stay_a_small_drawing(hierarchy: Hierarchy, domain: 
     svg = trees.draw(shown, "v", kind=domain.kind)
     assert len(boxes(svg)) <= 450 * len(shown)
     assert len(svg) < 1_000_000
-    assert max(place["y"] + place["height"] for _, place in boxes(svg)) < 2000
+    assert max(index["y"] + index["height"] for _, index in boxes(svg)) < 2000
     # what is drawn together is counted together
-    bottom = max(place["y"] for _, place in boxes(svg))
-    records = [told.rsplit(": ", 1)[1] for told, place in boxes(svg) if place["y"] == bottom]
+    bottom = max(index["y"] for _, index in boxes(svg))
+    records = [told.rsplit(": ", 1)[1] for told, index in boxes(svg) if index["y"] == bottom]
     assert sum(int(text.split(" ")[0].replace(",", "")) for text in records) == 30_000
 
 
@@ -137,8 +137,8 @@ def test_odd_columns_are_drawn(column: list[Any]) -> None:
     svg = trees.draw(shown, "v", kind=domain.kind)
     assert "nan" not in svg
     assert "inf" not in svg
-    for _, place in boxes(svg):
-        assert 0 <= place["x"] <= place["x"] + place["width"] <= trees.WIDTH + 0.2
+    for _, index in boxes(svg):
+        assert 0 <= index["x"] <= index["x"] + index["width"] <= trees.WIDTH + 0.2
 
 
 def test_nothing_to_draw_says_so() -> None:
@@ -188,7 +188,7 @@ def test_nodes_count_records_and_name_parents() -> None:
     assert [len(row.nodes) for row in shown] == [100, 5, 4, 2, 1]
     split = shown[1].nodes[2]
     assert (split.label, split.records, split.values) == ("[41, 60]", 60, 20)
-    assert [shown[2].nodes[place].label for place in split.parents] == ["[26, 50]", "[51, 75]"]
+    assert [shown[2].nodes[index].label for index in split.parents] == ["[26, 50]", "[51, 75]"]
     assert shown[-1].records == (300, 300, 300)
     assert shown[-1].loss == 1.0
     assert shown[1].loss == pytest.approx(19 / 99)

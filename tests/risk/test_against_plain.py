@@ -50,10 +50,10 @@ def test_known_columns(rows: list[tuple[int, ...]]) -> None:
     for many in (1, 2, 3):
         worst, alone = len(rows), set()
         for known in combinations(range(3), many):
-            counted = Counter(tuple(row[place] for place in known) for row in shown)
+            counted = Counter(tuple(row[index] for index in known) for row in shown)
             worst = min(worst, *counted.values())
             for number, row in enumerate(shown):
-                unique[number, known] = counted[tuple(row[place] for place in known)] == 1
+                unique[number, known] = counted[tuple(row[index] for index in known)] == 1
                 alone |= {number} if unique[number, known] else set()
         line = measured["curve"][many - 1]
         assert (line["k"], line["unique"]) == (worst, len(alone) / len(rows))

@@ -50,7 +50,7 @@ def in_order(order: list[int]) -> Evidence:
     """Records of ten persons published in some order, beside the original in its own."""
     where = np.array(order)
     return evidence(
-        [[place] for place in order],
+        [[index] for index in order],
         meaning=(as_they_are(10),),
         original=Beside((where, np.array(ORIGINAL)), values=np.array(ORIGINAL)[:, None]),
     )
@@ -243,7 +243,7 @@ def test_k_explains_a_class_that_was_too_small() -> None:
 def test_places_tell_nothing_in_a_sorted_release() -> None:
     ordered = np.arange(10)
     one = evidence(
-        [[place] for place in range(10)],
+        [[index] for index in range(10)],
         meaning=(as_they_are(10),),
         original=Beside((ordered, ordered), values=ordered[:, None]),
     )

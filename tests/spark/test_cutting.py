@@ -26,8 +26,8 @@ def test_cuts_share_out_every_record_and_leave_enough_on_both_sides() -> None:
     open_blocks = [Block(0, (0,) * len(columns), tops, len(codes), int(counts.sum()))]
     while open_blocks:
         block = open_blocks.pop()
-        places = {block.node: block.places(columns)}
-        block, cut = proposed(block, columns, places[block.node], binned(tree, places, codes, counts), least)
+        indices = {block.node: block.places(columns)}
+        block, cut = proposed(block, columns, indices[block.node], binned(tree, indices, codes, counts), least)
         if cut is None or block.combinations <= 100:
             done.append(block)
             continue
@@ -49,10 +49,10 @@ def test_counts_of_parts_add_up_to_the_counts_of_all(values: list[int], parts: i
     codes = np.array(values)[:, None]
     times = np.arange(1, len(codes) + 1)
     tree = Tree().cut(0, 0, 20)
-    places = {1: (np.array([3, 9]),), 2: (np.array([30]),)}
-    whole = binned(tree, places, codes, times)
+    indices = {1: (np.array([3, 9]),), 2: (np.array([30]),)}
+    whole = binned(tree, indices, codes, times)
     for key, (combinations, records) in whole.items():
-        some = [binned(tree, places, codes[n::parts], times[n::parts]).get(key) for n in range(parts)]
+        some = [binned(tree, indices, codes[n::parts], times[n::parts]).get(key) for n in range(parts)]
         assert (sum(one[0] for one in some if one) == combinations).all()
         assert (sum(one[1] for one in some if one) == records).all()
 
@@ -74,7 +74,7 @@ def test_columns_alone_make_no_claim_about_records() -> None:
     release = shoal.anonymize(table, policy)
     counts = [table.group_by(name).agg(pl.len().cast(pl.Int64).alias("times")) for name in table.columns]
     columns = side_by_side(counts)
-    original = shoal.engines.counted.Tallied(columns.drop("times"), columns["times"], apart=True)
+    original = shoal.engines.counted.CountedTable(columns.drop("times"), columns["times"], apart=True)
     checked = shoal.audit(release.table, policy, original=original)
     assert checked.holds and checked.risk_before == {}
     assert checked.utility == release.audit.utility

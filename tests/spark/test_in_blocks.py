@@ -83,7 +83,7 @@ def test_skew_with_other_columns_that_ride_along(spark: Any) -> None:
     rare = adult(150).select("age", "sex", "occupation")
     heavy = pl.DataFrame({"age": [30], "sex": ["Male"], "occupation": ["Sales"]})
     frame = pl.concat([rare, *([heavy] * 14_850)]).with_columns(
-        pl.Series("note", [place % 3 for place in range(15_000)]), pl.lit(None, pl.String).alias("nothing")
+        pl.Series("note", [index % 3 for index in range(15_000)]), pl.lit(None, pl.String).alias("nothing")
     )
     policy = Policy(
         quasi_identifiers=["age", "sex", "nothing"],
@@ -99,8 +99,8 @@ def test_skew_with_other_columns_that_ride_along(spark: Any) -> None:
 
 def test_flat_hierarchies_leave_no_block_without_a_word(spark: Any) -> None:
     """A block that can show nothing but ``*`` would look suppressed beside the others: it names its values instead."""
-    letters = [chr(97 + place % 26) + chr(97 + place % 13) for place in range(2_000)]
-    frame = pl.DataFrame({"code": letters, "other": [str(place % 17) for place in range(2_000)]})
+    letters = [chr(97 + index % 26) + chr(97 + index % 13) for index in range(2_000)]
+    frame = pl.DataFrame({"code": letters, "other": [str(index % 17) for index in range(2_000)]})
     flat = {"hierarchy": "suppress"}
     policy = Policy(
         quasi_identifiers={"code": flat, "other": flat},

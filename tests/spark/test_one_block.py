@@ -35,11 +35,11 @@ def test_the_release_of_one_machine(spark: Any, algorithm: str) -> None:
 def test_split_combinations_carry_their_other_columns_as_on_one_machine(spark: Any) -> None:
     frame = pl.DataFrame(
         {
-            "age": [20 + place % 7 // 2 for place in range(400)],
-            "illness": [["flu", "cold", None][place % 3] for place in range(400)],
-            "note": [[1.5, float("nan"), -0.0, 0.0, None][place % 5] for place in range(400)],
+            "age": [20 + index % 7 // 2 for index in range(400)],
+            "illness": [["flu", "cold", None][index % 3] for index in range(400)],
+            "note": [[1.5, float("nan"), -0.0, 0.0, None][index % 5] for index in range(400)],
             "city": ["", "Bonn", "Ulm", None] * 100,
-            "name": [str(place) for place in range(400)],
+            "name": [str(index) for index in range(400)],
         }
     )
     policy = Policy(
@@ -59,12 +59,12 @@ def test_odd_names_and_missing_values(spark: Any) -> None:
     rows = 60
     frame = pl.DataFrame(
         {
-            "*": [place % 4 for place in range(rows)],
-            "^a$": [["x", "", "y", None][place % 4] for place in range(rows)],
-            "a.b": [None if place % 7 == 0 else place % 3 for place in range(rows)],
-            "`q`": [place % 2 == 0 for place in range(rows)],
-            "A": [place % 5 for place in range(rows)],
-            "a": [["u", "v"][place % 2] for place in range(rows)],
+            "*": [index % 4 for index in range(rows)],
+            "^a$": [["x", "", "y", None][index % 4] for index in range(rows)],
+            "a.b": [None if index % 7 == 0 else index % 3 for index in range(rows)],
+            "`q`": [index % 2 == 0 for index in range(rows)],
+            "A": [index % 5 for index in range(rows)],
+            "a": [["u", "v"][index % 2] for index in range(rows)],
             "nothing": pl.Series([None] * rows, dtype=pl.String),
         }
     )
@@ -237,7 +237,7 @@ def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], mo
     ],
 )
 def test_misfits_are_told_before_anything_is_searched(spark: Any, change: dict[str, Any], says: str) -> None:
-    frame = pl.DataFrame({"who": [str(place) for place in range(40)], "age": [20, 21] * 20})
+    frame = pl.DataFrame({"who": [str(index) for index in range(40)], "age": [20, 21] * 20})
     roles = {"identifiers": ["who"], "quasi_identifiers": ["age"], "models": K} | change
     with pytest.raises(Misfit, match=says):
         shoal.anonymize(there(spark, frame), Policy(**roles))

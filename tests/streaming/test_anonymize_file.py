@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
-from shoal.engines.counted import Tallied
+from shoal.engines.counted import CountedTable
 from shoal.engines.files import Budget, verify, write
 from shoal.engines.files import anonymize as module
 from shoal.errors import AuditFailed, Infeasible, Misfit, ShoalError, TableError, WriteError
@@ -248,8 +248,8 @@ def test_the_form_of_the_file_does_not_matter(tmp_path: Path) -> None:
 
 def test_the_order_and_the_files_of_the_records_do_not_matter(tmp_path: Path) -> None:
     table, asked = people(), policy("mondrian")
-    for place, piece in enumerate(table.sample(fraction=1, shuffle=True, seed=1).iter_slices(90)):
-        piece.write_parquet(tmp_path / f"part-{place}.parquet")
+    for index, piece in enumerate(table.sample(fraction=1, shuffle=True, seed=1).iter_slices(90)):
+        piece.write_parquet(tmp_path / f"part-{index}.parquet")
     shoal.anonymize_file(tmp_path / "part-*.parquet", asked, tmp_path / "out", memory="1GB", format="csv")
     whole, _ = both(tmp_path, table, asked, "parquet", "csv")
     assert (tmp_path / "out" / "release.csv").read_bytes() == (whole / "release.csv").read_bytes()
@@ -319,9 +319,9 @@ def test_a_broken_writer_is_caught(
 ) -> None:
     pieces = write.pieces
 
-    def wrong(table: Tallied, rows: int) -> Iterator[pl.DataFrame]:
-        for place, piece in enumerate(pieces(table, rows)):
-            yield broken(piece) if place == 2 else piece
+    def wrong(table: CountedTable, rows: int) -> Iterator[pl.DataFrame]:
+        for index, piece in enumerate(pieces(table, rows)):
+            yield broken(piece) if index == 2 else piece
 
     monkeypatch.setattr(write, "pieces", wrong)
     with pytest.raises(AuditFailed, match=what):
@@ -332,7 +332,7 @@ def test_a_broken_writer_is_caught(
 def test_a_writer_that_moves_columns_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = write.pieces
 
-    def moved(table: Tallied, rows: int) -> Iterator[pl.DataFrame]:
+    def moved(table: CountedTable, rows: int) -> Iterator[pl.DataFrame]:
         yield from (pl.DataFrame(piece.get_columns()[::-1]) for piece in pieces(table, rows))
 
     monkeypatch.setattr(write, "pieces", moved)

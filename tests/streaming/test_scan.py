@@ -97,7 +97,7 @@ def narrow(request: pytest.FixtureRequest) -> Budget:
 
 def multiset(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the records with how often each occurs, in an order that follows from them."""
-    renamed = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
+    renamed = frame.rename({name: f"c{index}" for index, name in enumerate(frame.columns)})
     return renamed.group_by(renamed.columns).len().sort(renamed.columns)
 
 

@@ -190,7 +190,7 @@ def test_what_is_not_refused_is_read_as_it_was_meant(
     case: tuple[list[str], dict[str, Any]], k: int, algorithm: str
 ) -> None:
     values, role = case
-    table = pl.DataFrame({"q": [value for place, value in enumerate(values) for _ in range(place % 3 + 1)]})
+    table = pl.DataFrame({"q": [value for index, value in enumerate(values) for _ in range(index % 3 + 1)]})
     try:
         policy = Policy(quasi_identifiers={"q": role}, models=[{"name": "k-anonymity", "k": k}], algorithm=algorithm)
         with unexplained():

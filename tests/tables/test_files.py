@@ -36,9 +36,9 @@ def workbook(path: Path, rows: list[list[Any]]) -> Path:
         sheet = book.add_worksheet("first")
         book.add_worksheet("second")
         for number, row in enumerate(rows):
-            for place, value in enumerate(row):
+            for index, value in enumerate(row):
                 if value is not None:
-                    sheet.write(number, place, value)
+                    sheet.write(number, index, value)
     return path
 
 

@@ -27,18 +27,18 @@ def test_what_a_column_adds_is_counted_pair_by_pair(rows: list[tuple[str | None,
     table = pl.DataFrame(rows, schema=dict.fromkeys("xyz", pl.String), orient="row")
     found = identifying(table, table.columns)
     gains = []
-    for place, name in enumerate("xyz"):
-        others = [other for other in range(3) if other != place]
+    for index, name in enumerate("xyz"):
+        others = [other for other in range(3) if other != index]
         by_size = []
         for size in (0, 1, 2):
             added = []
             for rest in combinations(others, size):
                 without = ratios([tuple(row[i] for i in rest) for row in rows]) if rest else (1 / len(rows), 0.0)
-                together = ratios([tuple(row[i] for i in (*rest, place)) for row in rows])
+                together = ratios([tuple(row[i] for i in (*rest, index)) for row in rows])
                 added.append((together[0] - without[0] + together[1] - without[1]) / 2)
             by_size.append(sum(added) / len(added))
         gains.append(sum(by_size) / 3)
-        alone = ratios([(row[place],) for row in rows])
+        alone = ratios([(row[index],) for row in rows])
         assert (found[name].distinction, found[name].separation) == pytest.approx(alone)
         assert found[name].gain == pytest.approx(gains[-1])
     heaviest = max(found.values(), key=lambda column: column.gain)

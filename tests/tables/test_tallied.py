@@ -14,7 +14,7 @@ from tests.strategies import tables_and_policies, tally, unexplained
 
 import shoal
 from shoal.auditing import Fidelity
-from shoal.engines.counted import Tallied, sampled, untallied
+from shoal.engines.counted import CountedTable, sampled, untallied
 from shoal.engines.fingerprint import fingerprint
 from shoal.errors import Misfit, TableError
 from shoal.policy import Policy
@@ -29,7 +29,7 @@ def outcome(table: Any, policy: Policy) -> tuple[str, Any]:
             release = shoal.anonymize(table, policy)
     except shoal.ShoalError as error:
         return type(error).__name__, None
-    frame = release.table.expanded() if isinstance(release.table, Tallied) else release.table
+    frame = release.table.expanded() if isinstance(release.table, CountedTable) else release.table
     audit = release.audit.to_dict()
     audit["hygiene"] = [check for check in audit["hygiene"] if check["check"] != "order"]
     return frame.write_csv(), audit
@@ -96,7 +96,7 @@ def test_the_fingerprint_is_that_of_the_whole_table() -> None:
 @pytest.mark.parametrize("times", [[1, 0], [1], [1.0, 2.0], [1, None]])
 def test_times_that_are_no_counts(times: list[Any]) -> None:
     with pytest.raises(TableError):
-        Tallied(pl.DataFrame({"age": [1, 2]}), pl.Series(times))
+        CountedTable(pl.DataFrame({"age": [1, 2]}), pl.Series(times))
 
 
 def test_what_a_tally_cannot_do_is_refused() -> None:
@@ -125,8 +125,8 @@ def test_statistics_of_many_records_are_those_of_a_sample(tmp_path: Path) -> Non
     table = shoal.datasets.adult()[:2_000]
     policy = shoal.datasets.policy("adult").replace(algorithm="mondrian")
     release = shoal.anonymize(table, policy)
-    many = Tallied(table, pl.Series([1_000] * table.height))
-    published = Tallied(release.table, pl.Series([1_000] * table.height))
+    many = CountedTable(table, pl.Series([1_000] * table.height))
+    published = CountedTable(release.table, pl.Series([1_000] * table.height))
     asked = Fidelity(sample=20_000)
     audit = shoal.audit(published, policy, original=many, statistics=asked)
     whole = shoal.audit(release.table, policy, original=table, statistics=True).statistics
@@ -184,7 +184,7 @@ def test_a_published_value_that_the_sample_of_the_original_lacks_is_read() -> No
 @pytest.mark.parametrize("times", [[2**62, 2**62], [2**53, 1], [2**64 - 1, 1]])
 def test_more_records_than_can_be_counted_are_refused(times: list[int]) -> None:
     with pytest.raises(TableError, match="counted exactly"):
-        Tallied(pl.DataFrame({"age": [20, 30]}), pl.Series(times, dtype=pl.UInt64))
+        CountedTable(pl.DataFrame({"age": [20, 30]}), pl.Series(times, dtype=pl.UInt64))
 
 
 def test_a_broken_tally_is_caught() -> None:
@@ -192,5 +192,5 @@ def test_a_broken_tally_is_caught() -> None:
     table, policy = shoal.datasets.load("patients")
     release = shoal.anonymize(tally(table), policy)
     assert release.times is not None
-    more = Tallied(release.frame, release.times * 2)
+    more = CountedTable(release.frame, release.times * 2)
     assert not shoal.audit(more, policy, original=tally(table)).holds

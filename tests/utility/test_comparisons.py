@@ -27,7 +27,7 @@ RNG = np.random.default_rng(7)
 
 def as_it_is(name: str, values: Any, size: int, **more: Any) -> Column:
     return Column(
-        name, np.asarray(values), np.asarray(values), Covers.of([{place} for place in range(size)], size), **more
+        name, np.asarray(values), np.asarray(values), Covers.of([{index} for index in range(size)], size), **more
     )
 
 
@@ -51,11 +51,11 @@ def test_covers_against_plain_sums(case: tuple[int, list[set[int]], list[float]]
     size, texts, records = case
     covers, amounts = Covers.of(texts, size), np.arange(1.0, size + 1)
     assert covers.sizes.tolist() == [len(text) for text in texts]
-    assert covers.sums(amounts) == pytest.approx([sum(amounts[place] for place in text) for text in texts])
+    assert covers.sums(amounts) == pytest.approx([sum(amounts[index] for index in text) for text in texts])
     spread = [0.0] * size
     for text, held in zip(texts, records, strict=True):
-        for place in text:
-            spread[place] += held / len(text)
+        for index in text:
+            spread[index] += held / len(text)
     assert covers.spread(np.array(records)) == pytest.approx(spread, abs=1e-6)
 
 
@@ -138,7 +138,7 @@ def test_no_bin_of_numbers_holds_fewer_than_asked(values: list[float], least: in
 def test_no_bin_of_categories_holds_fewer_than_asked(counts: list[int], least: int) -> None:
     held = np.array(counts, float)
     found = of_categories(held, held[::-1].copy(), least=least)
-    assert sorted(place for bin_ in found.places for place in bin_) == list(range(len(counts)))
+    assert sorted(index for bin_ in found.places for index in bin_) == list(range(len(counts)))
     for bin_, share in zip(found.places, found.before, strict=True):
         total = held[list(bin_)].sum()
         assert share == pytest.approx(total / max(held.sum(), 1))
@@ -178,7 +178,7 @@ def test_centres_are_about_as_good_as_those_of_scikit_learn() -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     from shoal.utility.statistics.clusters import _centres, _nearest
 
-    points = np.concatenate([RNG.normal(place, 0.3, size=(200, 2)) for place in range(0, 12, 3)]).astype(np.float32)
+    points = np.concatenate([RNG.normal(index, 0.3, size=(200, 2)) for index in range(0, 12, 3)]).astype(np.float32)
     centres = _centres(points, 4, np.random.default_rng(0))
     spread = float(((points - centres[_nearest(points, centres)]) ** 2).sum())
     theirs = cluster.KMeans(4, n_init=5, random_state=0).fit(points).inertia_
@@ -276,9 +276,9 @@ def test_a_workload_against_plain_counting(monkeypatch: pytest.MonkeyPatch) -> N
             answer += part
         assert found.errors[0] == pytest.approx(abs(answer - truth) / max(truth, 0.3))
         for column, chosen in asked:
-            places = np.flatnonzero(chosen)
-            assert len(places) >= 1
-            assert column is sex or places[-1] - places[0] + 1 == len(places)  # a range has no gaps
+            indices = np.flatnonzero(chosen)
+            assert len(indices) >= 1
+            assert column is sex or indices[-1] - indices[0] + 1 == len(indices)  # a range has no gaps
 
 
 def test_a_workload_is_drawn_by_its_seed_and_missing_values_are_in_no_answer() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.algorithms._held import most_general
+from shoal.algorithms._unattainable import most_general
 from shoal.algorithms.base import Ints, Problem
 from shoal.encoding.frequencies import Classes, Frequencies
 from shoal.kernels.group import group
@@ -42,17 +42,19 @@ class Remainder:
     def restricted(self) -> Problem:
         """Return the problem without the records that are given up."""
         whole, cells = self.problem.frequencies, self.cells
-        tuples, place = np.unique(whole.cell_tuples[cells], return_inverse=True)
+        tuples, index = np.unique(whole.cell_tuples[cells], return_inverse=True)
         frequencies = Frequencies(
             whole.tuples[tuples],
-            place.astype(np.int64),
+            index.astype(np.int64),
             self.kept[cells],
             whole.sensitive[cells],
             None if whole.subjects is None else whole.subjects[cells],
         )
         left = self.problem.max_suppressed - self.given_up
-        barred = self.problem.barred + self.given_up
-        return replace(self.problem, frequencies=frequencies, max_suppressed=left, barred=barred)
+        forced_suppression = self.problem.forced_suppression + self.given_up
+        return replace(
+            self.problem, frequencies=frequencies, max_suppressed=left, forced_suppression=forced_suppression
+        )
 
     def extended(self, recoding: Local) -> Local:
         """Return a recoding of the restricted problem as one of the whole: who is given up is suppressed."""
@@ -119,8 +121,8 @@ def _thinned(problem: Problem, members: Ints) -> Ints:
 
 def _values(problem: Problem, columns: tuple[str, ...]) -> Ints:
     """Return the number of what each cell has in some sensitive columns together."""
-    places = [column.place for column in problem.background.known(columns)]
-    held = problem.frequencies.sensitive[:, places].astype(np.int64) + 1
+    indices = [column.place for column in problem.background.known(columns)]
+    held = problem.frequencies.sensitive[:, indices].astype(np.int64) + 1
     return group(list(held.T), [int(column.max(initial=0)) + 1 for column in held.T])[0]
 
 

@@ -46,7 +46,7 @@ class Problem:
     """How many of these records may be suppressed."""
     seed: int = 0
     progress: Progress = field(default=silent, repr=False)
-    barred: int = 0
+    forced_suppression: int = 0
     """Records that are suppressed whatever a search does; they are not among the frequencies, losses count them."""
 
     @property
@@ -152,11 +152,13 @@ class Problem:
     @property
     def attainable(self) -> bool:
         """Whether some recoding may keep the models: a quick necessary test on all records together."""
-        proves = self.absorbing or (self.monotone and not self.max_suppressed and not self.barred)
+        proves = self.absorbing or (self.monotone and not self.max_suppressed and not self.forced_suppression)
         if not proves:
             return True
         # where all together fail, every class fails; those who are suppressed anyway may be starred beside the others
-        return bool(self.holds(self._as_stars()).all()) or (bool(self.barred) and bool(self.holds(self._whole()).all()))
+        return bool(self.holds(self._as_stars()).all()) or (
+            bool(self.forced_suppression) and bool(self.holds(self._whole()).all())
+        )
 
     def _whole(self) -> Classes:
         """All records in one class that shows ``*``, those too who are suppressed whatever a search does."""
@@ -209,7 +211,7 @@ class Algorithm(Entry):
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""
         return self
 
-    def posed(self, problem: Problem) -> Problem:
+    def to_classwise(self, problem: Problem) -> Problem:
         """Return a problem as this search can solve it: of single classes, where it sees but some of them at a time."""
         return problem if self.looks_across else problem.by_class()
 

@@ -14,7 +14,7 @@ import polars as pl
 from shoal.auditing.assignment import lacking
 from shoal.auditing.census import texts_of
 from shoal.auditing.hygiene import columns_faults, comparable
-from shoal.auditing.outputs import Beside
+from shoal.auditing.outputs import CompanionTable
 from shoal.auditing.pseudonyms import pseudonym_faults
 from shoal.auditing.treatments import treatment_faults
 from shoal.auditing.verdict import Audit, ModelAudit
@@ -44,7 +44,7 @@ def audit_anatomy(
     frame: pl.DataFrame,
     raw: pl.DataFrame | None,
     policy: Policy,
-    beside: Beside,
+    beside: CompanionTable,
     rows: pl.Series | None = None,
     path: str | Path | None = None,
 ) -> Audit:
@@ -59,7 +59,10 @@ def audit_anatomy(
         faults = [*faults, Fault("the two tables of an anatomy are not there", kind="unreadable")]
         return _verdict(frame, raw, policy, np.zeros(0, np.int64), None, faults)
     faults += treatment_faults(frame, policy)
-    faults += [*beside.bytes_faults(raw), *Beside(frame, None if path is None else Path(path)).bytes_faults(raw)]
+    faults += [
+        *beside.bytes_faults(raw),
+        *CompanionTable(frame, None if path is None else Path(path)).bytes_faults(raw),
+    ]
     faults += [*_groups(tables, policy.models[0].asked), *_order(tables)]
     if raw is not None:
         faults += _against(frame, tables, raw, policy, rows)
@@ -98,7 +101,7 @@ def _verdict(
 
 def _risk(table: pl.DataFrame, policy: Policy) -> dict[str, dict[str, float]]:
     """Return the risk of being found: quasi-identifiers are published as they are, so it is what it was."""
-    columns = [comparable(table[name]).alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
+    columns = [comparable(table[name]).alias(f"q{index}") for index, name in enumerate(policy.quasi_identifiers)]
     shown = pl.DataFrame(columns)
     sizes = shown.group_by(shown.columns).len("size")["size"]
     if not len(sizes):
@@ -115,7 +118,7 @@ def _told(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> dict[str, d
     }
 
 
-def _columns(frame: pl.DataFrame, beside: Beside, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
+def _columns(frame: pl.DataFrame, beside: CompanionTable, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
     """Yield columns that must not be there, and columns that are missing; the sensitive one stands in its own table."""
     number, (on,) = policy.output.numbered or "", policy.sensitive
     added = {number, *policy.pseudonyms.values()}
@@ -134,12 +137,12 @@ def _columns(frame: pl.DataFrame, beside: Beside, raw: pl.DataFrame | None, poli
         yield Fault("the columns of the second table are others", got=", ".join(beside.frame.columns))
 
 
-def _read(frame: pl.DataFrame, beside: Beside, policy: Policy) -> Anatomy | None:
+def _read(frame: pl.DataFrame, beside: CompanionTable, policy: Policy) -> Anatomy | None:
     """Return both tables, ``None`` where a group or a count is no number."""
     number, (on,) = policy.output.numbered or "", policy.sensitive
     assert beside.frame is not None
     shown = [name for name in frame.columns if name != number]
-    records = [texts_of(frame[name]).alias(f"q{place}") for place, name in enumerate(shown)]
+    records = [texts_of(frame[name]).alias(f"q{index}") for index, name in enumerate(shown)]
     numbers = [frame[number], beside.frame[number], beside.frame["records"]]
     first, second, counts = (column.cast(pl.Int64, strict=False) for column in numbers)
     if any(column.null_count() for column in (first, second, counts)):
@@ -190,7 +193,7 @@ def _against(
     """Yield values that are not as often published as the original has them."""
     names, (on,) = list(policy.quasi_identifiers), policy.sensitive
     before, after = (
-        pl.DataFrame([comparable(table[name]).alias(f"q{place}") for place, name in enumerate(names)])
+        pl.DataFrame([comparable(table[name]).alias(f"q{index}") for index, name in enumerate(names)])
         for table in (raw, frame)
     )
     if not before.sort(before.columns).equals(after.sort(after.columns)):

@@ -119,8 +119,8 @@ def _number_values(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str,
     numbers = np.zeros(frame.height + raw.height, np.int64)
     for name in frame.columns:
         if name in raw.columns and name not in readers:
-            texts, places = numbered(pl.concat([comparable(frame[name]), comparable(raw[name])]))
-            numbers = np.unique(numbers * len(texts) + places, return_inverse=True)[1].astype(np.int64)
+            texts, indices = numbered(pl.concat([comparable(frame[name]), comparable(raw[name])]))
+            numbers = np.unique(numbers * len(texts) + indices, return_inverse=True)[1].astype(np.int64)
     return numbers[: frame.height], numbers[frame.height :]
 
 
@@ -220,8 +220,8 @@ class _Pairs:
         if self.begins_with_values[number]:
             ends = zip(self.value_starts[values].tolist(), self.value_starts[values + 1].tolist(), strict=True)
             rows = np.concatenate([self.by_value[first:last] for first, last in ends])
-        for place in self.narrowest[:, number]:
-            rows = self.covers[place].rows(number, rows)
+        for index in self.narrowest[:, number]:
+            rows = self.covers[index].rows(number, rows)
         return np.arange(len(self.held)) if rows is None else rows
 
 

@@ -112,7 +112,7 @@ def _census(
 ) -> tuple[pl.DataFrame, pl.Series, Census]:
     """Count the classes that some columns make, and what models look at in them; tell the class of each record."""
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
-    keys = [f"q{place}" for place in range(len(columns))]
+    keys = [f"q{index}" for index in range(len(columns))]
     table = pl.DataFrame(
         [
             *(texts_of(frame[name]).alias(key) for name, key in zip(columns, keys, strict=True)),

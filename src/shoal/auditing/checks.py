@@ -29,7 +29,7 @@ class Check:
     """One question about the table itself, and what came out."""
 
     name: str
-    asks: str
+    requested_k: str
     faults: tuple[Fault, ...] = ()
     not_run: str = ""
     """Why it could not be asked; empty where it was."""
@@ -41,7 +41,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain data."""
-        told = {"check": self.name, "asks": self.asks, "outcome": self.outcome}
+        told = {"check": self.name, "asks": self.requested_k, "outcome": self.outcome}
         return told | ({"why": self.not_run} if self.not_run else {})
 
 

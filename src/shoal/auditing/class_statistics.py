@@ -62,7 +62,7 @@ def statistics_faults(
 
 def _classes(frame: pl.DataFrame, policy: Policy, number: str) -> tuple[pl.DataFrame, list[Fault]]:
     """Return number, texts and size of each class, and what is wrong with the numbers."""
-    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    keys = [f"q{index}" for index in range(len(policy.quasi_identifiers))]
     texts = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
     table = pl.DataFrame([*texts, frame[number].cast(pl.Int64, strict=False).alias("class")])
     classes = table.group_by(["class", *keys]).agg(pl.len().cast(pl.Int64).alias("size")).sort(keys, nulls_last=False)
@@ -89,9 +89,9 @@ def _told(statistics: pl.DataFrame, number: str) -> pl.DataFrame | None:
 
 def _shape(told: pl.DataFrame, classes: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     """Yield classes without statistics, or with too many; counts that do not add up; means of too few."""
-    place = {name: number for number, name in enumerate(policy.quasi_identifiers)}
+    index = {name: number for number, name in enumerate(policy.quasi_identifiers)}
     known = told.with_columns(
-        pl.col("column").replace_strict(place, default=None, return_dtype=pl.Int64).alias("place")
+        pl.col("column").replace_strict(index, default=None, return_dtype=pl.Int64).alias("place")
     )
     order = ["class", "place", "value"]
     if known["place"].null_count() or not known.select(order).equals(known.select(order).sort(order, nulls_last=False)):
@@ -100,7 +100,7 @@ def _shape(told: pl.DataFrame, classes: pl.DataFrame, policy: Policy) -> Iterato
     if known.select(order).is_duplicated().any():
         yield Fault("a class has two statistics of the same kind")
     kept = classes.filter(~pl.col("starred")).select("class", "size")
-    wanted = kept.join(pl.DataFrame({"place": list(place.values())}), how="cross")
+    wanted = kept.join(pl.DataFrame({"place": list(index.values())}), how="cross")
     sums = known.group_by("class", "place").agg(
         pl.col("records").sum(),
         pl.col("value").is_null().all().alias("measured"),
@@ -133,9 +133,9 @@ def _shape(told: pl.DataFrame, classes: pl.DataFrame, policy: Policy) -> Iterato
 
 def _possible(told: pl.DataFrame, classes: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     """Yield columns whose statistics no records could have that are published with these texts."""
-    for place, name in enumerate(policy.quasi_identifiers):
+    for index, name in enumerate(policy.quasi_identifiers):
         reader, measured = Reader(raw, name, policy), _is_measured(raw, name)
-        texts = classes.select("class", pl.col(f"q{place}").alias("text"))
+        texts = classes.select("class", pl.col(f"q{index}").alias("text"))
         rows = told.filter(pl.col("column") == name).join(texts, on="class", how="left")
         wrong = 0
         for value, mean, variance, text in rows.select("value", "mean", "variance", "text").unique().rows():

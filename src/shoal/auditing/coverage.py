@@ -84,8 +84,8 @@ def _covered(
         covers[row, count + 1] = text == STAR
         for number, part in enumerate(reader.parts_of(text)):
             parts[row, [count if value == known else value for value in part]] = number
-    place = {text: number for number, text in enumerate((*reader.domain.texts, *more.texts))}
-    return Covered(place, own.dtype, Meaning(covers, parts), int((~covers.any(axis=1)).sum()))
+    index = {text: number for number, text in enumerate((*reader.domain.texts, *more.texts))}
+    return Covered(index, own.dtype, Meaning(covers, parts), int((~covers.any(axis=1)).sum()))
 
 
 def _in_range(text: str | None, reader: Reader, more: Domain) -> npt.NDArray[np.bool_]:
@@ -144,7 +144,7 @@ def _reader(
     elif spec.hierarchy is not None:
         leaves = pl.Series(spec.hierarchy.leaves(), dtype=pl.String)
         others = pl.concat([others, of_kind(leaves, own.dtype).alias(others.name)]).drop_nulls().unique().sort()
-        known = [not list(spec.hierarchy.faults(domain_of(others[place : place + 1]))) for place in range(len(others))]
+        known = [not list(spec.hierarchy.faults(domain_of(others[index : index + 1]))) for index in range(len(others))]
         others = others.filter(pl.Series(known, dtype=pl.Boolean))
         own = own if raw is not None else others
     whole = pl.concat([own, others.alias(own.name)]).alias(name)

@@ -59,8 +59,8 @@ def criteria(held: Iterable[PrivacyModel]) -> dict[str, Any]:
     """
     names = list(dict.fromkeys(model.key() for model in held))
     told = {}
-    for place, (criterion, question) in enumerate(CRITERIA.items()):
-        said = {name: SAYS[LIKE.get(name, name)][place] for name in names if LIKE.get(name, name) in SAYS}
+    for index, (criterion, question) in enumerate(CRITERIA.items()):
+        said = {name: SAYS[LIKE.get(name, name)][index] for name in names if LIKE.get(name, name) in SAYS}
         told[criterion] = {
             "question": question,
             "still_a_risk": min(said.values(), key=_ORDER.index, default="yes"),

@@ -90,7 +90,7 @@ def gathered(
 ) -> tuple[Evidence, str]:
     """Return all that can be known from the tables; and why texts could not be read, where they are too many."""
     base, columns = at_hand(counted, policy), tuple(policy.quasi_identifiers)
-    keys = [f"q{place}" for place in range(len(columns))]
+    keys = [f"q{index}" for index in range(len(columns))]
     before = [_texts(table, columns) for table in tables.earlier]
     texts = [
         list(dict.fromkeys(value for table in (counted.classes, *before) for value in table[key].unique().to_list()))
@@ -126,8 +126,8 @@ def _with_meanings(
     external = None if tables.external is None else _people(tables.external, known.columns, read)
     if population is None and external is not None:
         population = np.zeros(len(known.sizes), np.int64)
-        for place, found in matches(known.release, meaning, external.tuples):
-            population[place] = external.counts[found].sum()
+        for index, found in matches(known.release, meaning, external.tuples):
+            population[index] = external.counts[found].sum()
     return replace(
         known,
         meaning=meaning,
@@ -146,7 +146,7 @@ def _persons(subjects: pl.Series | None, records: int) -> Ints | None:
 
 
 def _texts(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame([texts_of(table[name]).alias(f"q{place}") for place, name in enumerate(columns)])
+    return pl.DataFrame([texts_of(table[name]).alias(f"q{index}") for index, name in enumerate(columns)])
 
 
 def _published(shown: pl.DataFrame, classes: pl.DataFrame, texts: Sequence[list[str | None]], sizes: Ints) -> Published:
@@ -158,8 +158,8 @@ def _published(shown: pl.DataFrame, classes: pl.DataFrame, texts: Sequence[list[
 
 
 def _numbers(column: pl.Series, texts: list[str | None]) -> Ints:
-    places = {text: number for number, text in enumerate(texts)}
-    return np.array([places[text] for text in column.to_list()], np.int64)
+    indices = {text: number for number, text in enumerate(texts)}
+    return np.array([indices[text] for text in column.to_list()], np.int64)
 
 
 def _read(texts: Sequence[list[str | None]], tables: Tables, policy: Policy) -> tuple[list[Covered], str]:
@@ -188,7 +188,7 @@ def _people(table: pl.DataFrame, columns: Sequence[str], read: Sequence[Covered]
 
 
 def _distinct(values: Ints) -> People:
-    table = pl.DataFrame(values, schema=[str(place) for place in range(values.shape[1])], orient="row")
+    table = pl.DataFrame(values, schema=[str(index) for index in range(values.shape[1])], orient="row")
     counted = table.group_by(table.columns).agg(pl.len().alias("count")).sort(table.columns)
     return People(counted.select(table.columns).to_numpy(), counted["count"].cast(pl.Int64).to_numpy())
 

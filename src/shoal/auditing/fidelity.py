@@ -174,7 +174,7 @@ def _joint(columns: Iterable[Column], seed: int) -> dict[str, Any] | None:
     held = [(column.name, column.numbers) for column in columns if column.numbers is not None]
     if len(held) < 2:
         return None
-    tables = [np.stack([numbers[place] for _, numbers in held], axis=1) for place in (0, 1)]
+    tables = [np.stack([numbers[index] for _, numbers in held], axis=1) for index in (0, 1)]
     whole = [table[~np.isnan(table).any(axis=1)] for table in tables]
     if not all(map(len, whole)):
         return None

@@ -35,7 +35,7 @@ def columns_faults(
         if name in frame.columns:
             what = (
                 "what persons ask for is published"
-                if name in policy.asks
+                if name in policy.requested_k
                 else "a column that names persons is published"
             )
             yield Fault(what, where=name)

@@ -24,7 +24,7 @@ def level_faults(classes: pl.DataFrame, policy: Policy, readers: Mapping[str, Re
     records show ``*`` everywhere, but where a sample is drawn they are left out.
     """
     levels: Mapping[str, int] = getattr(policy.algorithm, "levels", {})
-    keys = [f"q{place}" for place in range(len(readers))]
+    keys = [f"q{index}" for index in range(len(readers))]
     if not any(model.draws for model in policy.models):
         classes = classes.filter(~pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys))
     faults = []

@@ -38,11 +38,11 @@ def losses(
     sizes = classes["records"].to_numpy().astype(np.int64)
     meanings: list[Meanings] = []
     shown: dict[str, int] = {}
-    for place, name in enumerate(keys):
-        meaning, unread = meanings_of(classes[f"q{place}"], sizes, readers[name])
+    for index, name in enumerate(keys):
+        meaning, unread = meanings_of(classes[f"q{index}"], sizes, readers[name])
         meanings.append(meaning)
         faults += unread
-        shown[name] = counted.classes[f"q{place}"].n_unique()
+        shown[name] = counted.classes[f"q{index}"].n_unique()
     outcome = Outcome(
         next(iter(readers.values())).total,
         tuple(keys),
@@ -54,13 +54,13 @@ def losses(
         np.array([sizes @ (meaning.penalties == 0.0) for meaning in meanings], np.float64),
         np.array([sizes @ meaning.climbs for meaning in meanings]),
         np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
-        np.array([meaning.informed for meaning in meanings]),
+        np.array([meaning.log_value_counts for meaning in meanings]),
         np.array([meaning.distinct for meaning in meanings], np.float64),
         np.array([meaning.height for meaning in meanings], np.float64),
         counted.starred,
         policy.k,
         values=np.array([sizes @ meaning.values for meaning in meanings]),
-        diverged=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
+        divergence=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
         texts=np.array([shown[name] for name in keys], np.float64),
         minorities=minorities(frame, counted, policy, times),
     )

@@ -120,11 +120,11 @@ def masked(text: str, values: Sequence[str]) -> list[int]:
     if STAR not in text or not text.strip(STAR):
         return []
     each = re.compile(".".join(map(re.escape, text.split(STAR))), re.S)
-    found = [place for place, value in enumerate(values) if each.fullmatch(value)]
+    found = [index for index, value in enumerate(values) if each.fullmatch(value)]
     if found or not text.endswith(STAR):
         return found
     start = text.rstrip(STAR)
-    return [] if STAR in start else [place for place, value in enumerate(values) if value.startswith(start)]
+    return [] if STAR in start else [index for index, value in enumerate(values) if value.startswith(start)]
 
 
 def parts_of(text: str) -> Iterator[str]:
@@ -148,7 +148,7 @@ class Foreign:
     """The share of the domain that it leaves open."""
 
 
-def foreign(text: str, domain: Domain, place: Mapping[str, int], size: int, signs: bool) -> Foreign | None:
+def foreign(text: str, domain: Domain, index: Mapping[str, int], size: int, signs: bool) -> Foreign | None:
     """Read a text that is no value and no label of a column; ``None`` where it fits no value.
 
     ``signs`` tells whether words such as ``NULL`` stand for nothing, as ``*`` does.
@@ -166,6 +166,6 @@ def foreign(text: str, domain: Domain, place: Mapping[str, int], size: int, sign
         )
     found = masked(text, domain.texts)
     listed = list(parts_of(text)) if not found else []
-    if len(set(listed)) == len(listed) > 1 and all(item in place for item in listed):
-        found = [place[item] for item in listed]
+    if len(set(listed)) == len(listed) > 1 and all(item in index for item in listed):
+        found = [index[item] for item in listed]
     return Foreign(found, len(found) / size if len(found) > 1 else 0.0) if found else None

@@ -70,8 +70,8 @@ def _fitting(shown: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reade
             texts, text_of = numbered(texts_of(shown[name]))
             fits &= readers[name].covering(texts)[text_of][:, codes_of(plain(raw[name]), readers[name].domain)]
         else:
-            _, place = numbered(pl.concat([written(shown[name]), written(raw[name])]))
-            fits &= place[: shown.height, None] == place[None, shown.height :]
+            _, index = numbered(pl.concat([written(shown[name]), written(raw[name])]))
+            fits &= index[: shown.height, None] == index[None, shown.height :]
     return fits
 
 

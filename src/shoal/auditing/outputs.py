@@ -22,14 +22,14 @@ from shoal.policy.outputs import Anatomy, Generalized, Statistics
 
 
 @dataclass(frozen=True)
-class Beside:
+class CompanionTable:
     """The second table of a release, as far as there is one."""
 
     frame: pl.DataFrame | None = None
     path: Path | None = None
 
     @classmethod
-    def of(cls, given: object, table: object, policy: Policy) -> Beside:
+    def of(cls, given: object, table: object, policy: Policy) -> CompanionTable:
         """Open the second table: the one that is given, or the file that lies beside the first."""
         name = policy.output.beside
         if name is None:
@@ -42,7 +42,7 @@ class Beside:
             return cls(open_table(given, types=False).frame, Path(given))
         return cls() if given is None else cls(open_table(given).frame)
 
-    def in_types_of(self, raw: pl.DataFrame, policy: Policy) -> Beside:
+    def in_types_of(self, raw: pl.DataFrame, policy: Policy) -> CompanionTable:
         """Return the same, columns that are published as they are in the types of the original."""
         return self if self.frame is None else replace(self, frame=in_types_of(raw, self.frame, policy))
 
@@ -80,7 +80,7 @@ def _in_type_of(original: pl.Series, column: pl.Series) -> pl.Series:
 
 
 def without_added(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: Beside, rows: pl.Series | None
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: CompanionTable, rows: pl.Series | None
 ) -> tuple[pl.DataFrame, list[Check]]:
     """Return a published table without the columns that its form adds, and the check of these where there are any.
 
@@ -98,7 +98,7 @@ def without_added(
 
 
 def _faults(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: Beside, rows: pl.Series | None
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: CompanionTable, rows: pl.Series | None
 ) -> Iterator[Fault]:
     if any(name not in frame.columns for name in policy.quasi_identifiers):
         return  # told already

@@ -67,11 +67,11 @@ def _weighed(
         hint = "publish them, or give those of the published records (weights=)"
         return Matched(), Fault("persons cannot be counted: the weights of the survey are not published", hint=hint)
     keys = classes.columns[: len(policy.quasi_identifiers)]
-    place = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
+    index = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
     shown = [plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
     totals = [Decimal(0)] * len(classes)
     for row, weight in zip(zip(*shown, strict=True), _decimals(own), strict=True):
-        totals[place[row]] += weight
+        totals[index[row]] += weight
     return Matched(np.array([floor(total) for total in totals], np.int64), floor(sum(_decimals(whole)))), None
 
 
@@ -94,7 +94,7 @@ def _in_table(source: pl.DataFrame, published: bool, policy: Policy, classes: pl
             known &= held.is_not_null().to_numpy()
         columns.append(reader)
         values.append(held.cast(pl.String))
-    table = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(values)]).filter(pl.Series(known))
+    table = pl.DataFrame([column.alias(str(index)) for index, column in enumerate(values)]).filter(pl.Series(known))
     counted = table.group_by(table.columns, maintain_order=True).agg(pl.len().alias("persons"))
     covers = [
         _covers(reader, classes[key], counted[str(n)])
@@ -115,8 +115,8 @@ def _covers(reader: Reader, texts: pl.Series, values: pl.Series) -> tuple[Ints, 
     covers = np.zeros((len(shown), len(held)), bool)
     for row, text in enumerate(shown):
         inside, missing = reader.values_of(text)
-        places = set(inside)
-        covers[row] = [missing if value is None else reader.place.get(value, -1) in places for value in held]
+        indices = set(inside)
+        covers[row] = [missing if value is None else reader.place.get(value, -1) in indices for value in held]
     text_of, value_of = {text: row for row, text in enumerate(shown)}, {value: row for row, value in enumerate(held)}
     return (
         np.array([text_of[text] for text in texts.to_list()], np.int64),

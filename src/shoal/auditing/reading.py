@@ -37,7 +37,7 @@ class Meanings:
     """The lowest level of the hierarchy that is as wide as the text, as a share of its height."""
     stands_for: Floats
     """Records of the original whose value the text could stand for."""
-    informed: float
+    log_value_counts: float
     """log2 of the original records with the same value, summed over the original."""
     distinct: int
     """Values of the domain."""
@@ -53,7 +53,7 @@ class Meanings:
 
 def meanings_of(texts: pl.Series, sizes: Ints, reader: Reader) -> tuple[Meanings, list[Fault]]:
     """Return what the text of each class says, classes having these sizes, and what is wrong with the texts."""
-    distinct, places = numbered(texts)
+    distinct, indices = numbered(texts)
     meaning = {text: reader.penalty(text) for text in distinct}
     unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
     beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
@@ -71,15 +71,15 @@ def meanings_of(texts: pl.Series, sizes: Ints, reader: Reader) -> tuple[Meanings
     read = [STAR if lost is None or (text is None and lost) else text for text, lost in meaning.items()]
     covers = Covers.of([reader.cover(text) for text in read], reader.size)
     original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
-    records = np.bincount(places, sizes, minlength=len(distinct)).astype(np.float64)
+    records = np.bincount(indices, sizes, minlength=len(distinct)).astype(np.float64)
     return Meanings(
-        np.array([1.0 if lost is None else lost for lost in meaning.values()], np.float64)[places],
-        np.array([reader.climb(text) for text in read], np.float64)[places],
-        covers.sums(original)[places],
-        reader.informed,
+        np.array([1.0 if lost is None else lost for lost in meaning.values()], np.float64)[indices],
+        np.array([reader.climb(text) for text in read], np.float64)[indices],
+        covers.sums(original)[indices],
+        reader.log_value_counts,
         reader.size,
         reader.height,
-        np.maximum(covers.sizes, 1).astype(np.float64)[places],
+        np.maximum(covers.sizes, 1).astype(np.float64)[indices],
         original,
         covers.spread(records),
     ), faults
@@ -94,8 +94,8 @@ def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
     (['a', 'b', None], array([1, 2, 0, 1]))
     """
     distinct = texts.drop_nulls().unique().sort().to_list()
-    places = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(len(distinct)).to_numpy()
-    return [*distinct, *([None] if texts.null_count() else [])], places
+    indices = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(len(distinct)).to_numpy()
+    return [*distinct, *([None] if texts.null_count() else [])], indices
 
 
 class Reader:
@@ -296,7 +296,7 @@ class Reader:
         return int(np.count_nonzero(self.records)) + (self.missing > 0)
 
     @property
-    def informed(self) -> float:
+    def log_value_counts(self) -> float:
         """log2 of the records with the same value, summed over the records."""
         own = np.append(self.records, self.missing if self.blank else 0)
         return float(sum(count * np.log2(count) for count in own.tolist() if count))

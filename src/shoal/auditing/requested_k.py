@@ -22,8 +22,8 @@ _PAIRS = 2_000_000
 """So many pairs of a published text and a value are read, at most."""
 
 
-def asks_told(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, counted: Counted, asks: Asks | None
+def find_requested_k(
+    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, counted: Counted, requested_k: Asks | None
 ) -> tuple[dict[str, Ints], list[Fault]]:
     """Return for each column of asks the most that is asked in each class, and what cannot be told.
 
@@ -36,8 +36,8 @@ def asks_told(
     for model in policy.models:
         if not isinstance(model, PersonalK):
             continue
-        if asks is not None and model.on in _names(asks):
-            given = pl.Series("ask", list(asks[model.on]), strict=False)
+        if requested_k is not None and model.on in _names(requested_k):
+            given = pl.Series("ask", list(requested_k[model.on]), strict=False)
             if len(given) != frame.height:
                 got = f"{len(given)} for {frame.height} records"
                 faults.append(Fault("asks do not fit the published table", model.on, got))
@@ -65,8 +65,8 @@ _FROM_ABOVE = Fault(
 )
 
 
-def _names(asks: Asks) -> Sequence[str]:
-    return asks.columns if isinstance(asks, pl.DataFrame) else list(asks)
+def _names(requested_k: Asks) -> Sequence[str]:
+    return requested_k.columns if isinstance(requested_k, pl.DataFrame) else list(requested_k)
 
 
 def _numbers(given: pl.Series, model: PersonalK) -> pl.Series:
@@ -81,43 +81,43 @@ def _numbers(given: pl.Series, model: PersonalK) -> pl.Series:
     return whole if model.most is None else whole.clip(upper_bound=model.most)
 
 
-def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, asks: pl.Series) -> Ints:
-    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints:
+    keys = [f"q{index}" for index in range(len(policy.quasi_identifiers))]
     shown = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
-    most = pl.DataFrame([*shown, asks]).group_by(keys).agg(pl.col("ask").max())
+    most = pl.DataFrame([*shown, requested_k]).group_by(keys).agg(pl.col("ask").max())
     classes = counted.classes.select(keys)
     return classes.join(most, on=keys, how="left", nulls_equal=True, maintain_order="left")["ask"].to_numpy()
 
 
-def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, asks: pl.Series) -> Ints | None:
+def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints | None:
     """Return for each class the most that is asked by records whom its texts could mean; ``None`` for too many."""
     sizes = counted.census.sizes
     most = np.ones(len(sizes), np.int64)
-    small = np.flatnonzero(sizes < asks.to_numpy().max(initial=1))
+    small = np.flatnonzero(sizes < requested_k.to_numpy().max(initial=1))
     if not len(small):
         return most
-    keys = [f"v{place}" for place in range(len(policy.quasi_identifiers))]
+    keys = [f"v{index}" for index in range(len(policy.quasi_identifiers))]
     values = [
         plain(raw[name]).cast(pl.String).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)
     ]
-    people = pl.DataFrame([*values, asks]).unique().filter(pl.col("ask") > int(sizes[small].min()))
+    people = pl.DataFrame([*values, requested_k]).unique().filter(pl.col("ask") > int(sizes[small].min()))
     texts = counted.classes[small.tolist()]
     meant = np.ones((len(small), people.height), bool)
     if meant.size > 50 * _PAIRS:
         return None
-    for place, name in enumerate(policy.quasi_identifiers):
-        shown, held = texts[f"q{place}"].unique().to_list(), people[keys[place]].unique().to_list()
+    for index, name in enumerate(policy.quasi_identifiers):
+        shown, held = texts[f"q{index}"].unique().to_list(), people[keys[index]].unique().to_list()
         if len(shown) * len(held) > _PAIRS:
             return None
         reader = Reader(raw, name, policy)
         covers = np.array([[reader.covers(text, value) for value in held] for text in shown], bool)
-        rows = _places(texts[f"q{place}"], shown)
-        meant &= covers[np.ix_(rows, _places(people[keys[place]], held))]
+        rows = _places(texts[f"q{index}"], shown)
+        meant &= covers[np.ix_(rows, _places(people[keys[index]], held))]
     asked = people["ask"].to_numpy()
     most[small] = np.where(meant, asked[None, :], 1).max(axis=1, initial=1)
     return most
 
 
 def _places(column: pl.Series, texts: list[str | None]) -> Ints:
-    place = {text: number for number, text in enumerate(texts)}
-    return np.array([place[text] for text in column.to_list()], np.int64)
+    index = {text: number for number, text in enumerate(texts)}
+    return np.array([index[text] for text in column.to_list()], np.int64)

@@ -31,9 +31,9 @@ class Reread:
     unreadable: int
     """Published records whose text is no value, label, range or set of the column."""
 
-    def label(self, place: int) -> str | None:
+    def label(self, index: int) -> str | None:
         """Return the value at a place; ``None`` is the missing one."""
-        return self.domain.texts[place] if place < len(self.domain) else None
+        return self.domain.texts[index] if index < len(self.domain) else None
 
 
 def columns_of(
@@ -77,9 +77,9 @@ def _reread(
     else:
         domain = domain_of(known)
         size = len(domain) + bool(known.null_count())
-        places = {text: range(place, place + 1) for place, text in enumerate(domain.texts)}
+        indices = {text: range(index, index + 1) for index, text in enumerate(domain.texts)}
         blank = range(len(domain), size)
-        held = [blank if text is None else places.get(text, range(0)) for text in kinds.to_list()]
+        held = [blank if text is None else indices.get(text, range(0)) for text in kinds.to_list()]
         spans = {}
     covers = Covers.of(held, size)
     codes = codes_of(original, domain)
@@ -125,8 +125,8 @@ def _ends(covers: Covers, values: Floats) -> tuple[Floats, Floats]:
     count = len(values)
     first, last = covers.first.copy(), np.minimum(covers.stop, count) - 1
     for owner in np.unique(covers.owners).tolist():
-        places = covers.places[covers.owners == owner]
-        first[owner], last[owner] = places[0], places[places < count].max(initial=-1)
+        indices = covers.places[covers.owners == owner]
+        first[owner], last[owner] = indices[0], indices[indices < count].max(initial=-1)
     known = (last >= first) & (covers.sizes > 0)
     safe = np.clip(first, 0, max(count - 1, 0)), np.clip(last, 0, max(count - 1, 0))
     return np.where(known, values[safe[0]], np.nan), np.where(known, values[safe[1]], np.nan)

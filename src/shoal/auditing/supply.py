@@ -28,8 +28,8 @@ def supply_faults(classes: pl.DataFrame, readers: Mapping[str, Reader]) -> list[
     """
     records = classes["records"].cast(pl.Int64).to_numpy()
     faults = []
-    for place, (name, reader) in enumerate(readers.items()):
-        many = _Cover.of(classes[f"q{place}"], reader).overdrawn(records)
+    for index, (name, reader) in enumerate(readers.items()):
+        many = _Cover.of(classes[f"q{index}"], reader).overdrawn(records)
         if many:
             what = "labels are published more often than the original has records under them"
             faults.append(Fault(what, where=name, got=examples(many)))

@@ -24,7 +24,7 @@ def suppressed_classes(classes: pl.DataFrame, policy: Policy) -> pl.Series:
     A policy's own release writes ``*``. Of anybody's table an empty cell or a sign such as ``NULL`` is taken for the
     same. Where all records show nothing, none was singled out.
     """
-    keys = [f"q{place}" for place in range(len(policy.quasi_identifiers))]
+    keys = [f"q{index}" for index in range(len(policy.quasi_identifiers))]
     if classes.height == 1:
         return pl.Series(np.zeros(1, bool))
     signs = [STAR] if policy.models else sorted(SIGNS)
@@ -43,7 +43,7 @@ def shows_nothing(classes: pl.DataFrame, policy: Policy) -> bool:
     """
     if classes.height != 1 or not policy.models:
         return False
-    return all(classes[f"q{place}"][0] == STAR for place in range(len(policy.quasi_identifiers)))
+    return all(classes[f"q{index}"][0] == STAR for index in range(len(policy.quasi_identifiers)))
 
 
 def forced_suppression(raw: pl.DataFrame, policy: Policy, readers: Mapping[str, Reader]) -> pl.Series:
@@ -73,7 +73,7 @@ def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> di
     """
     counts: dict[str, int] = {}
     gone = classes.filter(suppressed)
-    for row in gone.select(*(f"q{place}" for place in range(columns)), "records").iter_rows():
+    for row in gone.select(*(f"q{index}" for index in range(columns)), "records").iter_rows():
         signs = {EMPTY if text is None else text for text in row[:-1]}
         sign = signs.pop() if len(signs) == 1 else MIXED
         counts[sign] = counts.get(sign, 0) + int(row[-1])
@@ -90,8 +90,8 @@ def missing_values(
 ) -> dict[str, dict[str, Any]]:
     """Return for each column with a role what a missing value is, and how many cells show nothing, before and after."""
     told: dict[str, dict[str, Any]] = {}
-    for place, (name, column) in enumerate(policy.quasi_identifiers.items()):
-        key = pl.col(f"q{place}")
+    for index, (name, column) in enumerate(policy.quasi_identifiers.items()):
+        key = pl.col(f"q{index}")
         empty, starred = (classes.filter(test)["records"].sum() for test in (key.is_null(), key == STAR))
         told[name] = {"role": "quasi-identifier", "missing": column.missing, "empty": empty, "starred": starred}
     for name, sensitive in policy.sensitive.items():

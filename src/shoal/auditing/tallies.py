@@ -127,8 +127,8 @@ def _sorted_counts(pairs: Ints, times: Times) -> tuple[Ints, Ints]:
     if times is None:
         used, counts = np.unique(pairs, return_counts=True)
         return used, counts
-    used, places = np.unique(pairs, return_inverse=True)
-    return used, np.bincount(places, times.to_numpy()).astype(np.int64)
+    used, indices = np.unique(pairs, return_inverse=True)
+    return used, np.bincount(indices, times.to_numpy()).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,10 @@ def record_faults(
 
 def _are_records(rows: pl.Series, frame: pl.DataFrame, raw: pl.DataFrame, often: Often) -> bool:
     """Whether there is an original record for each published one, and none is taken more often than it occurs."""
-    places = rows.to_numpy()
-    if len(rows) != frame.height or rows.null_count() or (len(places) and places.min() < 0):
+    indices = rows.to_numpy()
+    if len(rows) != frame.height or rows.null_count() or (len(indices) and indices.min() < 0):
         return False
-    taken = np.bincount(places, as_weights(often.published), minlength=raw.height)
+    taken = np.bincount(indices, as_weights(often.published), minlength=raw.height)
     return len(taken) == raw.height and bool(
         (taken <= (1 if often.original is None else often.original.to_numpy())).all()
     )

@@ -20,9 +20,9 @@ from shoal.auditing.evidence import Tables, at_hand, gathered
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.losses import losses
 from shoal.auditing.measured import Measures, measured
-from shoal.auditing.outputs import Beside, in_types_of, without_added
+from shoal.auditing.outputs import CompanionTable, in_types_of, without_added
 from shoal.auditing.reading import Reader
-from shoal.auditing.requested_k import Asks, asks_told
+from shoal.auditing.requested_k import Asks, find_requested_k
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
 from shoal.auditing.thresholds import thresholds
@@ -234,7 +234,7 @@ def audit(
     *,
     original: object = None,
     subjects: object = None,
-    asks: Asks | None = None,
+    requested_k: Asks | None = None,
     weights: object = None,
     statistics: Fidelity | bool = False,
     attacks: Asked = None,
@@ -292,7 +292,7 @@ def audit(
     1
     """
     if engine := engine_of(table, original):
-        given_too = {"subjects": subjects, "asks": asks, "weights": weights, "attacks": attacks, "rows": rows}
+        given_too = {"subjects": subjects, "asks": requested_k, "weights": weights, "attacks": attacks, "rows": rows}
         more = {"statistics": statistics, "external": external, "earlier": earlier, "beside": beside}
         there: Audit = engine.audit(table, policy, original=original, progress=progress, **given_too, **more)
         return there
@@ -306,7 +306,7 @@ def audit(
         raise Misfit("attacks need the records one by one", got="a tallied table", hint="expand it")
     if asked is not None and given is not None and given.apart:
         raise Misfit("statistics need whole records", got="columns that were counted apart")
-    second = Beside.of(beside, table, policy)
+    second = CompanionTable.of(beside, table, policy)
     if raw is not None:
         frame, second = in_types_of(raw, frame, policy), second.in_types_of(raw, policy)
     whole = frame
@@ -321,9 +321,9 @@ def audit(
         return _unreadable(published.records if given is None else given.records, published.records, policy, faults)
     counted, uncounted = count(frame, raw, policy, subjects, weights, often)
     faults += uncounted
-    told, unknown = asks_told(frame, raw, policy, counted, asks)
+    told, unknown = find_requested_k(frame, raw, policy, counted, requested_k)
     faults += unknown
-    census = replace(counted.census, asks=told)
+    census = replace(counted.census, requested_k=told)
     names = policy.quasi_identifiers
     readers = {} if raw is None else {name: Reader(raw, name, policy, often.original) for name in names}
     before = None if given is None else Original(given.frame, readers, given.apart)
@@ -406,7 +406,7 @@ def _as_published(table: object) -> Source:
 
 
 def _recounted(model: PrivacyModel, census: Census) -> ModelAudit:
-    if any(name not in census.asks for name in model.hidden_columns):
+    if any(name not in census.requested_k for name in model.hidden_columns):
         return ModelAudit(model, None, counted=False)
     return ModelAudit(model, model.recount(census))
 
@@ -440,7 +440,7 @@ def _combinations(given: Source | None, policy: Policy) -> pl.DataFrame | None:
     if given is None or given.apart:
         return None
     raw, times = given.frame, given.times
-    columns = [plain(raw[name]).alias(f"q{place}") for place, name in enumerate(policy.quasi_identifiers)]
+    columns = [plain(raw[name]).alias(f"q{index}") for index, name in enumerate(policy.quasi_identifiers)]
     table, records = pl.DataFrame(columns), pl.len()
     if times is not None:
         table, records = table.with_columns(times), pl.col("times").sum()

@@ -31,7 +31,7 @@ def matching_anything(classes: pl.DataFrame) -> int | None:
     2
     """
     keys = [name for name in classes.columns if name.startswith("q")]
-    bits = sum(shows_nothing(classes[key]).cast(pl.Int64).to_numpy() << place for place, key in enumerate(keys))
+    bits = sum(shows_nothing(classes[key]).cast(pl.Int64).to_numpy() << index for index, key in enumerate(keys))
     patterns, which = np.unique(np.asarray(bits, np.int64), return_inverse=True)
     if not classes.height or len(patterns) ** 2 > _PAIRS:
         return None
@@ -49,7 +49,7 @@ def matching_anything(classes: pl.DataFrame) -> int | None:
 
 
 def _shown(keys: list[str], hidden: int) -> list[str]:
-    return [key for place, key in enumerate(keys) if not hidden >> place & 1]
+    return [key for index, key in enumerate(keys) if not hidden >> index & 1]
 
 
 def _agreeing(own: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

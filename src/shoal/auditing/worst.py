@@ -38,10 +38,10 @@ def worst(census: Census, column: str, score: Score) -> Census:
     return _only(census, column, near)
 
 
-def _only(census: Census, column: str, places: Ints) -> Census:
+def _only(census: Census, column: str, indices: Ints) -> Census:
     tally = census.tallies[column,]
     number = np.full(len(census.sizes), -1, np.int64)
-    number[places] = np.arange(len(places))
+    number[indices] = np.arange(len(indices))
     kept = number[tally.classes]
     order = np.flatnonzero(kept >= 0)
     order = order[np.argsort(kept[order], kind="stable")]
@@ -50,9 +50,9 @@ def _only(census: Census, column: str, places: Ints) -> Census:
         classes=kept[order],
         values=tally.values[order],
         counts=tally.counts[order],
-        blank=tally.blank[places],
+        blank=tally.blank[indices],
     )
-    return Census(census.sizes[places], {column: census.values[column][places]}, {(column,): part})
+    return Census(census.sizes[indices], {column: census.values[column][indices]}, {(column,): part})
 
 
 def _in_table(tally: Tally) -> Floats:

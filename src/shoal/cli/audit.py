@@ -129,13 +129,13 @@ def audit(
         else:
             given = None if original is None else open_table(original, **options)
             owned = {} if subjects is None else open_table(subjects).frame.to_dict()
-            asks = {name: owned.pop(name) for name in promised.asks if name in owned} or None
+            requested_k = {name: owned.pop(name) for name in promised.requested_k if name in owned} or None
             checked = audit_of(
                 release,
                 promised,
                 original=given,
                 subjects=next(iter(owned.values()), None),
-                asks=asks,
+                requested_k=requested_k,
                 statistics=compared,
                 attacks=attack or (True if attacks else None),
                 external=external_table,

@@ -81,8 +81,8 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = ""
     from rich.table import Table
 
     shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for place, name in enumerate(columns):
-        numeric = name in right or all(isinstance(row[place], (int, float)) or row[place] is None for row in rows)
+    for index, name in enumerate(columns):
+        numeric = name in right or all(isinstance(row[index], (int, float)) or row[index] is None for row in rows)
         shown.add_column(name, justify="right" if numeric and rows else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(_cell(value) for value in row))
@@ -291,14 +291,14 @@ def tree(rows: Sequence[Row], most: int) -> None:
 
     children: list[dict[int, list[tuple[int, Node]]]] = [{} for _ in rows]
     for above, row in zip(children[1:], rows[:-1], strict=True):
-        for place, node in enumerate(row.nodes):
-            above.setdefault(node.parents[0], []).append((place, node))
+        for index, node in enumerate(row.nodes):
+            above.setdefault(node.parents[0], []).append((index, node))
 
-    def grow(branch: Tree, level: int, place: int, node: Node) -> None:
-        under = children[level].get(place, [])
+    def grow(branch: Tree, level: int, index: int, node: Node) -> None:
+        under = children[level].get(index, [])
         while len(under) == 1 and under[0][1].label == node.label:  # the same label again, a level below
-            level, (place, node) = level - 1, under[0]
-            under = children[level].get(place, [])
+            level, (index, node) = level - 1, under[0]
+            under = children[level].get(index, [])
         if under and level <= lowest:
             branch.label = Text(f"{branch.label} … {node.values:,} values")
             return
@@ -311,9 +311,9 @@ def tree(rows: Sequence[Row], most: int) -> None:
 
     lowest = _lowest(children, most)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    for place, top in enumerate(rows[-1].nodes):
+    for index, top in enumerate(rows[-1].nodes):
         root = Tree(Text(_titled(top, None)))
-        grow(root, len(rows) - 1, place, top)
+        grow(root, len(rows) - 1, index, top)
         console.print(root)
     if not rows[-1].nodes:
         console.print("There are no values.")
@@ -323,7 +323,7 @@ def _lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) ->
     """Return the lowest level that is still printed."""
     shown, lines, level = [0], 1, len(children) - 1
     while level > 0:
-        shown = [place for parent in shown for place, _ in children[level].get(parent, [])[:most]]
+        shown = [index for parent in shown for index, _ in children[level].get(parent, [])[:most]]
         lines += len(shown)
         if lines > _LINES and level < len(children) - 1:
             return level

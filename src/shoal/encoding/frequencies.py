@@ -65,7 +65,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
-class Known:
+class SensitiveColumn:
     """A column that models look at, as it is in the table as a whole.
 
     Attributes
@@ -87,7 +87,7 @@ class Known:
     size: int
     ranks: Ints | None = None
     levels: Codes | None = None
-    asks: Ints | None = None
+    requested_k: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,13 @@ class Background:
     --------
     >>> whole = Frequencies(np.zeros((1, 1), np.int32), np.array([0, 0]), np.array([3, 1]),
     ...                     np.array([[0], [1]], np.int32))
-    >>> Background(whole, {"illness": Known(place=0, size=2)}).table(("illness",)).counts
+    >>> Background(whole, {"illness": SensitiveColumn(place=0, size=2)}).table(("illness",)).counts
     array([3, 1])
     """
 
     whole: Frequencies
     """All records of the table, those too that are suppressed whatever a search does."""
-    columns: Mapping[str, Known]
+    columns: Mapping[str, SensitiveColumn]
     """The columns that models look at, by name."""
     quasi_identifiers: tuple[str, ...] = ()
     """The names of what classes show, in order."""
@@ -175,7 +175,7 @@ class Background:
     """How many persons each record stands for, where the policy names the column that tells it."""
     _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
-    def known(self, names: Sequence[str]) -> tuple[Known, ...]:
+    def known(self, names: Sequence[str]) -> tuple[SensitiveColumn, ...]:
         """Return what is known of some columns."""
         return tuple(self.columns[name] for name in names)
 
@@ -191,8 +191,8 @@ class Background:
         table = self.table(names)
         if not len(table.values):
             return np.zeros(len(values), np.int64)
-        places = np.minimum(np.searchsorted(table.values, values), len(table.values) - 1)
-        return np.where(table.values[places] == values, table.counts[places], 0)
+        indices = np.minimum(np.searchsorted(table.values, values), len(table.values) - 1)
+        return np.where(table.values[indices] == values, table.counts[indices], 0)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Classes:
     >>> table = Frequencies(np.zeros((2, 1), np.int32), np.array([0, 1]), np.array([3, 1]),
     ...                     np.array([[0], [1]], np.int32))
     >>> classes = Classes.of(table, np.array([0, 0]))
-    >>> classes.sizes, classes.distinct(Known(place=0, size=2))
+    >>> classes.sizes, classes.distinct(SensitiveColumn(place=0, size=2))
     (array([4]), array([2]))
     """
 
@@ -274,7 +274,7 @@ class Classes:
         np.add.at(total, self.members[inside], survey.amounts[codes[inside]] * self.weights[inside])
         return total // survey.unit
 
-    def distinct(self, column: Known) -> Ints:
+    def distinct(self, column: SensitiveColumn) -> Ints:
         """Return how many distinct values of a sensitive column each class holds.
 
         A missing value that matches anything, or whose record is suppressed for it, could be any of the others, so it
@@ -285,18 +285,18 @@ class Classes:
         counted, wild = self._distinct_pairs(values)
         return np.maximum(counted, wild) if wild.any() else counted
 
-    def histogram(self, columns: Sequence[Known]) -> Histogram:
+    def histogram(self, columns: Sequence[SensitiveColumn]) -> Histogram:
         """Return how often each value of a column occurs in each class; several columns are taken as one value.
 
         A combination is wild where one of its parts is. So are the records without a value, which are suppressed: they
         may have had any, and among starred ones they may be in a class. Counted once for several models of one column.
         """
-        places = tuple(column.place for column in columns)
-        if places not in self._histograms:
-            self._histograms[places] = self._counted_values(columns)
-        return self._histograms[places]
+        indices = tuple(column.place for column in columns)
+        if indices not in self._histograms:
+            self._histograms[indices] = self._counted_values(columns)
+        return self._histograms[indices]
 
-    def _counted_values(self, columns: Sequence[Known]) -> Histogram:
+    def _counted_values(self, columns: Sequence[SensitiveColumn]) -> Histogram:
         values, width = self._combined(columns)
         keep = self.members >= 0
         members, values = self.members[keep], values[keep] + 1
@@ -315,7 +315,7 @@ class Classes:
         known = values >= 0
         return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes, unknown)
 
-    def _combined(self, columns: Sequence[Known]) -> tuple[Ints, int]:
+    def _combined(self, columns: Sequence[SensitiveColumn]) -> tuple[Ints, int]:
         """The value of each piece, and how many there are; -1 is wild."""
         codes = self.frequencies.sensitive
         result, width = np.zeros(len(codes), np.int64), 1

@@ -48,12 +48,12 @@ class Population:
 
         shares = [float(cover.mean()) if cover.size else 1.0 for cover in covers]
         order = np.argsort(shares, kind="stable").tolist()  # who matches seldom is ruled out soonest
-        sizes = [covers[place].size for place in order]
+        sizes = [covers[index].size for index in order]
         found: Ints = count_matches(
-            np.ascontiguousarray(np.stack([shown[place] for place in order], axis=1).astype(np.int64)),
-            np.concatenate([covers[place].ravel() for place in order]).astype(np.uint8),
+            np.ascontiguousarray(np.stack([shown[index] for index in order], axis=1).astype(np.int64)),
+            np.concatenate([covers[index].ravel() for index in order]).astype(np.uint8),
             np.append(0, np.cumsum(sizes)[:-1]).astype(np.int64),
-            np.array([covers[place].shape[1] for place in order], np.int64),
+            np.array([covers[index].shape[1] for index in order], np.int64),
             np.ascontiguousarray(self.tuples[:, order]),
             self.counts,
         )

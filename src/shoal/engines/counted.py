@@ -1,4 +1,4 @@
-"""Tallied: a table by its distinct records, each once with how often it occurs.
+"""CountedTable: a table by its distinct records, each once with how often it occurs.
 
 Whoever can count a table elsewhere (a stream over a file that is larger than memory, Spark) hands the counts over, not
 the records: everything that a search, a release and an audit need follows from them.
@@ -28,12 +28,12 @@ Times = pl.Series | None
 
 
 @dataclass(frozen=True)
-class Tallied:
+class CountedTable:
     """A table by its records and how often each occurs; a record may be there in several parts.
 
     Examples
     --------
-    >>> table = Tallied(pl.DataFrame({"age": [21, 24]}), pl.Series([3, 1]))
+    >>> table = CountedTable(pl.DataFrame({"age": [21, 24]}), pl.Series([3, 1]))
     >>> table.records, table.expanded()["age"].to_list()
     (4, [21, 21, 21, 24])
     """
@@ -84,7 +84,7 @@ def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataF
     """
     if times is None:
         return frame
-    keys = [str(place) for place in range(frame.width)]  # names of our own: polars reads "^…$" in a name as a pattern
+    keys = [str(index) for index in range(frame.width)]  # names of our own: polars reads "^…$" in a name as a pattern
     named = pl.DataFrame([column.alias(key) for key, column in zip(keys, frame, strict=True)])
     order = named.with_row_index("row").sort(keys, nulls_last=False)["row"]
     frame, times = frame[order], times.gather(order)
@@ -93,8 +93,8 @@ def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataF
     ends = np.cumsum(times.to_numpy())
     long, rest = divmod(int(ends[-1]), most)
     cuts = np.arange(most + 1) * long + np.arange(most + 1) * rest // most
-    places = np.random.default_rng(seed).integers(cuts[:-1], cuts[1:])
-    rows: Ints = np.searchsorted(ends, places, side="right")
+    indices = np.random.default_rng(seed).integers(cuts[:-1], cuts[1:])
+    rows: Ints = np.searchsorted(ends, indices, side="right")
     return frame[rows]
 
 
@@ -145,9 +145,9 @@ def untallied(policy: Policy) -> list[Fault]:
         faults.append(Fault("this form of release needs the records one by one", "output", policy.output.form))
     if policy.pseudonyms:
         faults.append(Fault("pseudonyms need the records one by one", "identifiers"))
-    for place, model in enumerate(policy.models):
+    for index, model in enumerate(policy.models):
         if isinstance(model, (DifferentialPrivacy, PersonalK)):
-            faults.append(Fault("this model needs the records one by one", f"models[{place}]", model.key()))
+            faults.append(Fault("this model needs the records one by one", f"models[{index}]", model.key()))
     if policy.population is not None or policy.survey_weight is not None:
         where = "population" if policy.survey_weight is None else "survey_weight"
         faults.append(Fault("a population is compared with records one by one", where))

@@ -39,8 +39,8 @@ def treat_columns(frame: pl.DataFrame, asked: Mapping[str, Treatment]) -> pl.Dat
     """Return a table with some columns treated, but for those whose values cannot be."""
     for name, treatment in asked.items():
         if name in frame.columns and not faults(frame[name], treatment, ""):
-            place = frame.columns.index(name)
-            frame = frame.clone().replace_column(place, treat(frame[name], treatment).alias(name))
+            index = frame.columns.index(name)
+            frame = frame.clone().replace_column(index, treat(frame[name], treatment).alias(name))
     return frame
 
 

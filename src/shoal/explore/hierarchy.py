@@ -186,7 +186,7 @@ def candidates(table: object, column: str, policy: Policy) -> list[dict[str, Any
 
 def _candidates(auto: Auto, found: Sequence[Candidate], policy: Policy) -> list[dict[str, Any]]:
     k = max(policy.k, 2) if auto.k is None else auto.k
-    return [_candidate(candidate, k, place == 0) for place, candidate in enumerate(found)]
+    return [_candidate(candidate, k, index == 0) for index, candidate in enumerate(found)]
 
 
 def _candidate(found: Candidate, k: int, is_chosen: bool) -> dict[str, Any]:
@@ -229,8 +229,8 @@ def hierarchy_faults(table: object, column: str, policy: Policy) -> list[Fault]:
     ]
     domain = column_domain(source.frame, column, policy)
     for fault in _level_faults(hierarchy, domain):
-        place = f"{column}, {fault.where}" if fault.where else column
-        found.append(Fault(fault.what, place, fault.got, fault.hint, fault.kind))
+        index = f"{column}, {fault.where}" if fault.where else column
+        found.append(Fault(fault.what, index, fault.got, fault.hint, fault.kind))
     return found
 
 

@@ -53,7 +53,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         policy.loss,
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
-    allowed = policy.may_suppress(source.frame.height) - encoded.barred
+    allowed = policy.may_suppress(source.frame.height) - encoded.forced_suppression
     space, distortions = Lattice(problem), _distortions(problem, policy)
     rows: list[dict[str, Any]] = []
     for looked in walked(space):
@@ -82,9 +82,9 @@ def _distortions(problem: Problem, policy: Policy) -> list[np.ndarray[Any, Any]]
     """Return for each column the mean distortion of its records at each level."""
     shares = problem.frequencies.counts / max(problem.frequencies.records, 1)
     means = []
-    for place, column in enumerate(problem.columns):
+    for index, column in enumerate(problem.columns):
         hierarchy = policy.quasi_identifiers[column.name].hierarchy or Suppress()
-        means.append(hierarchy.distortions(column.levels)[:, problem.frequencies.tuples[:, place]] @ shares)
+        means.append(hierarchy.distortions(column.levels)[:, problem.frequencies.tuples[:, index]] @ shares)
     return means
 
 

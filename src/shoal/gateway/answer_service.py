@@ -14,7 +14,7 @@ _FRESH = 2.0
 """Seconds for which it need not be looked again whether owners can be reached."""
 
 
-class Desk:
+class AnswerService:
     """Answers requests, and gives earlier answers again.
 
     Examples
@@ -28,7 +28,7 @@ class Desk:
     >>> north = {"database": {"files": {"people": str(folder / "people.csv")}},
     ...          "tables": {"people": {"policy": datasets.policy("employees")}}}
     >>> config = GatewayConfig(owners={"north": north}, clients={"ann": {}}, ledger=str(folder / "ledger.sqlite"))
-    >>> desk = Desk(Gateway(config))
+    >>> desk = AnswerService(Gateway(config))
     >>> first = desk.answer("ann", "SELECT sex, race FROM people", number="1")
     >>> desk.release("ann", "1").table.equals(first.table), desk.release("bob", "1")
     (True, None)

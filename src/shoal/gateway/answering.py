@@ -143,8 +143,8 @@ def _evaluated(asked: Request, shown: Shown) -> Evaluated:
         table, notes = _aggregated(asked, shown, rows)
         return Evaluated(in_order(table, asked.order_by, asked.limit, shown.seed), matched, notes)
     ranks = {item.name: shown.coded(str(item.column))[1][rows] for item in asked.items}
-    places = pl.Series(rows[_arranged(ranks, asked.order_by, asked.limit, shown.seed)])
-    columns = [shown.frame[str(item.column)].gather(places).alias(item.name) for item in asked.items]
+    indices = pl.Series(rows[_arranged(ranks, asked.order_by, asked.limit, shown.seed)])
+    columns = [shown.frame[str(item.column)].gather(indices).alias(item.name) for item in asked.items]
     return Evaluated(pl.DataFrame(columns), matched)
 
 
@@ -195,9 +195,9 @@ def _aggregated(asked: Request, shown: Shown, rows: Ints) -> tuple[pl.DataFrame,
     notes: list[str] = []
     for item in asked.items:
         if item.function is None:
-            place = asked.group_by.index(str(item.column))
+            index = asked.group_by.index(str(item.column))
             source = shown.frame[str(item.column)]
-            values = pl.Series([coded[place][0][code] for code in cells[told, place]], dtype=source.dtype)
+            values = pl.Series([coded[index][0][code] for code in cells[told, index]], dtype=source.dtype)
             columns.append(values.alias(item.name))
             continue
         figures = _figures(item, shown, of_row, rows, len(cells), notes)
@@ -259,7 +259,7 @@ def _middles(item: Item, shown: Shown, notes: list[str]) -> pl.Series:
 
 def content(table: pl.DataFrame) -> bytes:
     """Return a hash of what a table holds, whatever the order of its records."""
-    columns = [column.alias(f"c{place}") for place, column in enumerate(table)]
+    columns = [column.alias(f"c{index}") for index, column in enumerate(table)]
     ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
     text = json.dumps(table.columns) + ordered.write_csv(null_value="\\N", quote_style="non_numeric")
     return hashlib.blake2b(text.encode()).digest()
@@ -290,8 +290,8 @@ def _arranged(ranks: Mapping[str, Ints], by: tuple[Order, ...], limit: int | Non
 def _coded(column: pl.Series) -> tuple[list[Any], Ints]:
     cells = column.to_list()
     values = sorted(set(cells), key=_key)
-    places = {value: place for place, value in enumerate(values)}
-    return values, np.array([places[cell] for cell in cells], np.int64)
+    indices = {value: index for index, value in enumerate(values)}
+    return values, np.array([indices[cell] for cell in cells], np.int64)
 
 
 def combined(codes: Sequence[Ints], records: int) -> tuple[Ints, Ints]:

@@ -13,7 +13,7 @@ LARGEST = 65_536
 """Bytes that the head of a request may have."""
 
 
-class Patient(HttpToolsProtocol):
+class HeaderTimeout(HttpToolsProtocol):
     """Waits so long, and takes so much, for the head of a request; what comes after it the door looks at."""
 
     _waiting: asyncio.TimerHandle | None = None

@@ -95,8 +95,8 @@ class Ledger:
     ({'people.sex': 2.0}, 1)
     """
 
-    def __init__(self, place: str | Path, key: str | Path | None = None) -> None:
-        self._store = store_of(place, _SAID)
+    def __init__(self, index: str | Path, key: str | Path | None = None) -> None:
+        self._store = store_of(index, _SAID)
         hidden = Path(key) if key is not None else self._store.key_file()
         self.path = self._store.file or hidden
         """The file of the ledger, or of its key where the ledger lies on a server."""

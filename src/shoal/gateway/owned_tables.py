@@ -248,7 +248,7 @@ def _offered(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
 
 def _canonical(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the records in an order that follows from what they hold, not from where they lay."""
-    columns = [plain(frame[name]).alias(f"c{place}") for place, name in enumerate(frame.columns)]
+    columns = [plain(frame[name]).alias(f"c{index}") for index, name in enumerate(frame.columns)]
     ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
     ordered.columns = frame.columns
     return ordered
@@ -257,8 +257,8 @@ def _canonical(frame: pl.DataFrame) -> pl.DataFrame:
 def _joined(left: pl.DataFrame, key: str, right: pl.DataFrame, other: str) -> pl.DataFrame:
     """Return the inner join; records without a key join nothing."""
     sides = [frame.clone() for frame in (left, right)]
-    sides[0].columns = [f"l{place}" for place in range(left.width)]
-    sides[1].columns = [f"r{place}" for place in range(right.width)]
+    sides[0].columns = [f"l{index}" for index in range(left.width)]
+    sides[1].columns = [f"r{index}" for index in range(right.width)]
     keys = f"l{left.columns.index(key)}", f"r{right.columns.index(other)}"
     both = sides[0].join(sides[1], left_on=keys[0], right_on=keys[1], how="inner", coalesce=False)
     both.columns = [*left.columns, *(name if name != key else _RECORD for name in right.columns)]
@@ -360,8 +360,8 @@ def _numbered(subjects: pl.Series, frame: pl.DataFrame, policy: Policy) -> tuple
     if policy.subject == _RECORD:
         return frame.height, subjects.cast(pl.Int64).to_numpy()
     everybody = plain(frame[str(policy.subject)]).unique().sort().to_list()
-    place = {person: number for number, person in enumerate(everybody)}
-    return len(everybody), np.array([place[person] for person in subjects.to_list()], np.int64)
+    index = {person: number for number, person in enumerate(everybody)}
+    return len(everybody), np.array([index[person] for person in subjects.to_list()], np.int64)
 
 
 def holdings_of(name: str, owner: Owner, source: DataSource | None = None) -> list[Holding]:

@@ -56,7 +56,7 @@ class Problem(_Told):
     """The number under which to ask again, where that may help."""
 
 
-class Decision(_Told):
+class Solution(_Told):
     """What an owner decided, and why."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="allow")
@@ -86,7 +86,7 @@ class Explanation(_Told):
 
     request: str
     """Its number: ``GET /releases/{number}`` gives it again."""
-    decisions: list[Decision]
+    decisions: list[Solution]
     """One for each owner that answered."""
     refusals: dict[str, list[Fault]]
     """Owner → why it did not answer."""

@@ -33,7 +33,7 @@ class TooLarge(Exception):
     """The request has more bytes than it may."""
 
 
-class Door:
+class RequestGuard:
     """Lets requests in and out."""
 
     def __init__(self, app: ASGIApp, *, body: int, seconds: float, log: Log, metrics: Metrics) -> None:

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from shoal import __version__
 from shoal.errors import Fault, LedgerError, Refused, ShoalError, Unavailable
 from shoal.gateway import replies
-from shoal.gateway.answer_service import Desk
+from shoal.gateway.answer_service import AnswerService
 from shoal.gateway.config import Client, GatewayConfig
 from shoal.gateway.formats import MEDIA, Format, Reply, chosen, written
 from shoal.gateway.keys import Keyring
@@ -29,7 +29,7 @@ from shoal.gateway.logs import Log
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.metrics import Metrics
 from shoal.gateway.replies import problems
-from shoal.gateway.request_guard import Door, Visit
+from shoal.gateway.request_guard import RequestGuard, Visit
 
 _Found = TypeVar("_Found")
 _STATUSES: dict[type[ShoalError], int] = {Refused: 403, Unavailable: 503, LedgerError: 503}
@@ -46,7 +46,7 @@ _ALWAYS = (401, 408, 413, 422, 429, 500, 503)
 """What whoever needs a key may be told."""
 
 
-class Trouble(Exception):
+class HttpProblem(Exception):
     """There is no answer: a status, and why."""
 
     def __init__(self, status: int, error: str, *faults: Fault, request: str | None = None, wait: float = 0) -> None:
@@ -63,7 +63,7 @@ class Service:
 
     def __init__(self, gateway: Gateway, log: Log) -> None:
         said = gateway.config.server
-        self.desk, self.log, self.metrics = Desk(gateway), log, Metrics()
+        self.desk, self.log, self.metrics = AnswerService(gateway), log, Metrics()
         self.clients: Mapping[str, Client] = gateway.config.clients
         self.keys, self.rates, self.attempts = Keyring(self.clients), Rates(), Rates()
         self.workers = Workers(said.workers, said.waiting, said.seconds)
@@ -80,7 +80,7 @@ class Service:
             name = self.keys.known(key) or await self.work(lambda: self._checked(key, peer), self.checkers)
         if name is None:
             self.metrics.count("shoal_keys_refused_total")
-            raise Trouble(401, "Unauthorized", Fault("no key, or none that is good", where="key"))
+            raise HttpProblem(401, "Unauthorized", Fault("no key, or none that is good", where="key"))
         return name
 
     def _checked(self, key: str, peer: str) -> str | None:
@@ -90,7 +90,7 @@ class Service:
             return name
         wait = self.attempts.take(peer, self._tries)
         if wait:
-            raise Trouble(429, "TooOften", Fault("too many keys that are not good", where="key"), wait=wait)
+            raise HttpProblem(429, "TooOften", Fault("too many keys that are not good", where="key"), wait=wait)
         name = self.keys.check(key)
         if name is not None:
             self.attempts.give_back(peer, self._tries)
@@ -103,15 +103,15 @@ class Service:
         try:
             return await (workers or self.workers).run(work)
         except Busy:
-            raise Trouble(503, "Busy", Fault("too many requests are waiting"), request=number, wait=1) from None
+            raise HttpProblem(503, "Busy", Fault("too many requests are waiting"), request=number, wait=1) from None
         except TooLong:
             hint = "ask again under the same number" if number else ""
-            raise Trouble(504, "TooLong", Fault("it takes too long", hint=hint), request=number, wait=1) from None
+            raise HttpProblem(504, "TooLong", Fault("it takes too long", hint=hint), request=number, wait=1) from None
         except ShoalError as error:
             status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
             if status == 500:
                 self.log.failed(error)
-            raise Trouble(status, type(error).__name__, *error.faults, request=number) from None
+            raise HttpProblem(status, type(error).__name__, *error.faults, request=number) from None
 
 
 class Caller:
@@ -124,7 +124,7 @@ class Caller:
     def must_be(self, *roles: str) -> None:
         """Refuse whoever has none of these roles."""
         if not set(roles) & set(self.client.roles):
-            raise Trouble(403, "Refused", Fault("this key has another role", where="key", hint=" or ".join(roles)))
+            raise HttpProblem(403, "Refused", Fault("this key has another role", where="key", hint=" or ".join(roles)))
 
 
 async def _caller(request: Request) -> Caller:
@@ -134,7 +134,7 @@ async def _caller(request: Request) -> Caller:
     visit.client = name
     wait = service.rates.take(name, service.clients[name].rate)
     if wait:
-        raise Trouble(429, "TooOften", Fault("too many requests", where="rate"), wait=wait)
+        raise HttpProblem(429, "TooOften", Fault("too many requests", where="rate"), wait=wait)
     return Caller(service, name, visit)
 
 
@@ -183,7 +183,7 @@ async def query(request: Request, asked: replies.Query, caller: Calling) -> Resp
 
     try:
         reply, body = await caller.service.work(answer, number=number)
-    except Trouble as trouble:
+    except HttpProblem as trouble:
         if trouble.status == 403:
             caller.visit.action = "refuse"
             caller.service.metrics.count("shoal_decisions_total", action="refuse")
@@ -309,12 +309,12 @@ async def metrics(request: Request) -> PlainTextResponse:
 def _format(request: Request, asked: Format | None) -> Format:
     format = asked or chosen(request.headers.get("accept", ""))
     if format is None:
-        raise Trouble(406, "NotAcceptable", Fault("no such format", where="accept", hint=", ".join(MEDIA.values())))
+        raise HttpProblem(406, "NotAcceptable", Fault("no such format", where="accept", hint=", ".join(MEDIA.values())))
     return format
 
 
-def _unknown() -> Trouble:
-    return Trouble(404, "Unknown", Fault("there is no such answer", where="number"))
+def _unknown() -> HttpProblem:
+    return HttpProblem(404, "Unknown", Fault("there is no such answer", where="number"))
 
 
 def _sent(body: bytes, format: Format, number: str) -> Response:
@@ -333,7 +333,7 @@ def _noted(caller: Caller, reply: Reply) -> None:
 
 
 async def _told(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Trouble)
+    assert isinstance(error, HttpProblem)
     return JSONResponse(error.content, error.status, error.headers)
 
 
@@ -341,7 +341,7 @@ async def _no_request(_: Request, error: Exception) -> JSONResponse:
     """Tell what is wrong with a request without repeating it."""
     assert isinstance(error, RequestValidationError)
     faults = [Fault(str(one["msg"]).lower(), where=_place(one["loc"])) for one in error.errors()]
-    return JSONResponse(Trouble(422, "Invalid", *faults).content, 422)
+    return JSONResponse(HttpProblem(422, "Invalid", *faults).content, 422)
 
 
 def _place(loc: tuple[Any, ...]) -> str:
@@ -354,7 +354,7 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     status = 422 if error.status_code == 400 else error.status_code  # a body that cannot even be read
     words = {404: "there is nothing at this address", 405: "this method is not answered here"}
-    trouble = Trouble(status, "Invalid", Fault(words.get(status, "this is not a request"), where="request"))
+    trouble = HttpProblem(status, "Invalid", Fault(words.get(status, "this is not a request"), where="request"))
     return JSONResponse(trouble.content, status, error.headers)
 
 
@@ -404,8 +404,8 @@ def make(config: GatewayConfig, *, gateway: Gateway | None = None, log: Log | No
     )
     app.state.service = service
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    for kind, handler in {Trouble: _told, RequestValidationError: _no_request, HTTPException: _http}.items():
+    for kind, handler in {HttpProblem: _told, RequestValidationError: _no_request, HTTPException: _http}.items():
         app.add_exception_handler(kind, handler)
     said = config.server
-    app.add_middleware(Door, body=said.body, seconds=said.seconds, log=service.log, metrics=service.metrics)
+    app.add_middleware(RequestGuard, body=said.body, seconds=said.seconds, log=service.log, metrics=service.metrics)
     return app

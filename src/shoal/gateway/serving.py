@@ -56,11 +56,11 @@ def serve(
 def _protocol(log: Log) -> Any:
     """Return the protocol that hangs up on slow heads of requests; uvicorn's own where httptools is not to be had."""
     try:
-        from shoal.gateway.header_timeout import Patient
+        from shoal.gateway.header_timeout import HeaderTimeout
     except ImportError:
         log.write("warning", said="slow heads of requests are waited for: install httptools, or let a proxy end them")
         return "auto"
-    return Patient
+    return HeaderTimeout
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -188,7 +188,7 @@ class PostgreSQL(DataSource):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         ((names, rows),) = self._fetch(table, select(table, self.columns(table)))
-        columns = {name: [_plain(row[place]) for row in rows] for place, name in enumerate(names)}
+        columns = {name: [_plain(row[index]) for row in rows] for index, name in enumerate(names)}
         return open_table(
             pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
         ).frame

@@ -199,19 +199,19 @@ class _Percent:
         return cursor
 
 
-def store_of(place: str | Path, columns: Sequence[str]) -> Store:
+def store_of(index: str | Path, columns: Sequence[str]) -> Store:
     """Return the store of a ledger: a PostgreSQL URL (``$NAME`` takes it from the environment), or a file."""
-    text = str(place)
+    text = str(index)
     if text.startswith("$"):
         text = os.environ.get(text[1:], "")
         if not text:
-            raise LedgerError("no such variable in the environment", where="ledger", got=str(place))
+            raise LedgerError("no such variable in the environment", where="ledger", got=str(index))
     if is_url(text):
         return PostgreSQL(text, columns)
     return SQLite(Path(text), columns)
 
 
-def is_url(place: str) -> bool:
+def is_url(index: str) -> bool:
     """Whether a ledger's place is no file.
 
     Examples
@@ -219,4 +219,4 @@ def is_url(place: str) -> bool:
     >>> is_url("postgresql://host/db"), is_url("$LEDGER_URL"), is_url("ledger.sqlite")
     (True, True, False)
     """
-    return place.startswith(("postgresql://", "postgres://", "$"))
+    return index.startswith(("postgresql://", "postgres://", "$"))

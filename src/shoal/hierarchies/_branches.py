@@ -128,7 +128,7 @@ def _check_cycle(path: tuple[str, ...]) -> None:
     # a table may hold the value *, which is then no label of the tree
     labels = path[:-1] if path[-1] == STAR else path
     # a label may stay the same for some levels, as in rows that are filled up; it may not come back later
-    steps = [label for place, label in enumerate(labels) if not place or label != labels[place - 1]]
+    steps = [label for index, label in enumerate(labels) if not index or label != labels[index - 1]]
     if len(set(steps)) < len(steps):
         label = next(label for label in steps if steps.count(label) > 1)
         first = steps.index(label)

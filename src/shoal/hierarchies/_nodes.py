@@ -138,6 +138,6 @@ def _parents(levels: Levels, level: int) -> list[tuple[int, ...]]:
     width = int(above.max()) + 1
     pairs, shared = np.unique(below.astype(np.int64) * width + above, return_counts=True)
     groups: dict[int, list[int]] = {}
-    for place in np.lexsort([-shared, pairs // width]).tolist():
-        groups.setdefault(int(pairs[place]) // width, []).append(int(pairs[place]) % width)
+    for index in np.lexsort([-shared, pairs // width]).tolist():
+        groups.setdefault(int(pairs[index]) // width, []).append(int(pairs[index]) % width)
     return [tuple(parents) for parents in groups.values()]

@@ -56,9 +56,9 @@ def step(domain: Domain, starts: Starts) -> Step:
     used, numbers = np.unique(_places(domain, starts), return_inverse=True)
     low, high = bounds(domain)
     names, lows, highs = [], [], []
-    for place in used.tolist():
-        following = starts[place + 1] if place + 1 < len(starts) else None
-        first, last = max(starts[place], low), high if following is None else following
+    for index in used.tolist():
+        following = starts[index + 1] if index + 1 < len(starts) else None
+        first, last = max(starts[index], low), high if following is None else following
         if whole(domain):
             first = Fraction(-(-first // 1))
             last = high if following is None else Fraction(-(-following // 1) - 1)
@@ -75,15 +75,15 @@ def _places(domain: Domain, starts: Starts) -> npt.NDArray[np.intp]:
         return np.maximum(np.searchsorted(edges, domain.values.astype(np.int64), side="right") - 1, 0)
     # floats are compared as they are written, by their shortest decimal text
     edges_float = np.array([float(start) for start in starts])
-    places = np.maximum(np.searchsorted(edges_float, domain.values, side="right") - 1, 0)
+    indices = np.maximum(np.searchsorted(edges_float, domain.values, side="right") - 1, 0)
     near = np.flatnonzero(np.isin(domain.values, edges_float))
     for code in near.tolist():
         value = exact(float(domain.values[code]))
-        while places[code] and starts[places[code]] > value:
-            places[code] -= 1
-        while places[code] + 1 < len(starts) and starts[places[code] + 1] <= value:
-            places[code] += 1
-    return places
+        while indices[code] and starts[indices[code]] > value:
+            indices[code] -= 1
+        while indices[code] + 1 < len(starts) and starts[indices[code] + 1] <= value:
+            indices[code] += 1
+    return indices
 
 
 def _label(domain: Domain, low: Fraction, high: Fraction, *, closed: bool) -> str:

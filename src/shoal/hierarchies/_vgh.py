@@ -170,8 +170,8 @@ def _read_node(element: Element, where: str) -> Node:
 
 def to_element(column: UtdColumn) -> Element:
     """Return a column as an ``<att>``."""
-    places = {"index": "" if column.index is None else str(column.index), "name": column.name}
-    element = Element("att", {key: value for key, value in places.items() if value})
+    indices = {"index": "" if column.index is None else str(column.index), "name": column.name}
+    element = Element("att", {key: value for key, value in indices.items() if value})
     if column.map:
         entries = Element("map")
         entries.extend(Element("entry", {"cat": category, "int": str(code)}) for category, code in column.map)

@@ -41,8 +41,8 @@ class Step:
     @classmethod
     def of(cls, labels: Sequence[str]) -> Step:
         """Make a level from the label of each value."""
-        places = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-        return cls(np.array([places[label] for label in labels], np.int32), tuple(places))
+        indices = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        return cls(np.array([indices[label] for label in labels], np.int32), tuple(indices))
 
     @property
     def labels(self) -> list[str]:
@@ -232,9 +232,9 @@ class Levels:
         result = np.full(self.size, self.height, np.int64)
         for code in range(self.size):
             path = [self.text(level, code) for level in range(self.height + 1)]
-            places = [level for level, label in enumerate(path) if label in boundaries]
-            if places:  # a label may stay the same for some levels: all of them show the boundary itself
-                result[code] = max(level for level, label in enumerate(path) if label == path[places[0]])
+            indices = [level for level, label in enumerate(path) if label in boundaries]
+            if indices:  # a label may stay the same for some levels: all of them show the boundary itself
+                result[code] = max(level for level, label in enumerate(path) if label == path[indices[0]])
         return result
 
     def boundary_of(self, boundaries: Sequence[str]) -> dict[str, str]:
@@ -311,7 +311,7 @@ def unreadable(domain: Domain, steps: Sequence[Step]) -> Iterator[Fault]:
     """
     for level, step in enumerate(steps, start=1):
         for number, name in enumerate(step.names):
-            under = [] if name.strip() else [domain.texts[place] for place in np.flatnonzero(step.numbers == number)]
+            under = [] if name.strip() else [domain.texts[index] for index in np.flatnonzero(step.numbers == number)]
             if any(text != name for text in under):
                 got = f"{name!r} at level {level}, over {examples(under)}"
                 yield Fault("a label shows nothing", got=got, hint="give it a name")
@@ -346,8 +346,8 @@ def _hierarchy_order(steps: list[Step]) -> npt.NDArray[np.intp]:
     """Order values by their labels from the top down; labels in order of their first value."""
     keys = []
     for step in steps:
-        _, first, place = np.unique(step.numbers, return_index=True, return_inverse=True)
-        keys.append(np.argsort(np.argsort(first))[place])
+        _, first, index = np.unique(step.numbers, return_index=True, return_inverse=True)
+        keys.append(np.argsort(np.argsort(first))[index])
     return np.lexsort([np.arange(len(steps[0].numbers)), *keys])
 
 
@@ -357,11 +357,11 @@ def _reorder(steps: list[Step], order: npt.NDArray[np.intp]) -> list[Step]:
     for step in steps:
         used, first, numbers = np.unique(step.numbers[order], return_index=True, return_inverse=True)
         turn = np.argsort(first)
-        place = np.argsort(turn)
+        index = np.argsort(turn)
         chosen = used[turn]
         names = tuple(step.names[number] for number in chosen.tolist())
         ends = [None if array is None else array[chosen] for array in (step.lows, step.highs)]
-        moved.append(Step(place[numbers].astype(np.int32), names, *ends))
+        moved.append(Step(index[numbers].astype(np.int32), names, *ends))
     return moved
 
 

@@ -72,8 +72,8 @@ class CardinalityBased(Hierarchy):
 
 def _records(domain: Domain, starts: list[Fraction]) -> npt.NDArray[np.int64]:
     edges = np.array([float(start) for start in starts])
-    places = np.maximum(np.searchsorted(edges, domain.values.astype(np.float64), side="right") - 1, 0)
-    return np.bincount(places, weights=domain.records, minlength=len(starts)).astype(np.int64)
+    indices = np.maximum(np.searchsorted(edges, domain.values.astype(np.float64), side="right") - 1, 0)
+    return np.bincount(indices, weights=domain.records, minlength=len(starts)).astype(np.int64)
 
 
 def _merged(records: npt.NDArray[np.int64]) -> list[int]:

@@ -94,17 +94,17 @@ class Intervals(Hierarchy):
         whole = domain.kind == "integer"
         if self.breaks:
             for ends in self.breaks:
-                places = [min(bisect_right(ends, v), len(ends) - 1) - 1 for v in domain.values.tolist()]
+                indices = [min(bisect_right(ends, v), len(ends) - 1) - 1 for v in domain.values.tolist()]
                 exact = [_exact(end) for end in ends]
-                yield _step(places, {p: (exact[p], exact[p + 1]) for p in set(places)}, whole, len(ends) - 2)
+                yield _step(indices, {p: (exact[p], exact[p + 1]) for p in set(indices)}, whole, len(ends) - 2)
             return
         origin, first = _exact(self.origin), _exact(self.widths[0])
         finest = [(_exact(v) - origin) // first for v in domain.values.tolist()]
         for width in self.widths:
             ratio = int(_exact(width) / first)
-            places = [place // ratio for place in finest]
+            indices = [index // ratio for index in finest]
             step = _exact(width)
-            yield _step(places, {p: (origin + p * step, origin + (p + 1) * step) for p in set(places)}, whole)
+            yield _step(indices, {p: (origin + p * step, origin + (p + 1) * step) for p in set(indices)}, whole)
 
 
 def _is_number(text: str) -> bool:
@@ -121,10 +121,10 @@ def _exact(number: float) -> Fraction:
 
 
 def _step(
-    places: Sequence[int], ends: dict[int, tuple[Fraction, Fraction]], whole: bool, last: int | None = None
+    indices: Sequence[int], ends: dict[int, tuple[Fraction, Fraction]], whole: bool, last: int | None = None
 ) -> Step:
-    used, numbers = np.unique(np.array(places), return_inverse=True)
-    covered = [_covered(*ends[place], whole, place == last) for place in used.tolist()]
+    used, numbers = np.unique(np.array(indices), return_inverse=True)
+    covered = [_covered(*ends[index], whole, index == last) for index in used.tolist()]
     names, lows, highs = zip(*covered, strict=True)
     return Step(numbers.astype(np.int32), names, np.array(lows, np.float64), np.array(highs, np.float64))
 

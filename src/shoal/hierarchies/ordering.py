@@ -68,9 +68,9 @@ class Ordering(Hierarchy):
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per size."""
         order = self.order or domain.texts
-        place = {text: number for number, text in enumerate(order)}
+        index = {text: number for number, text in enumerate(order)}
         for size in self.sizes:
             if size >= len(order):
                 return
             labels = [group_label(order[start : start + size]) for start in range(0, len(order), size)]
-            yield Step.of([labels[place[text] // size] for text in domain.texts])
+            yield Step.of([labels[index[text] // size] for text in domain.texts])

@@ -75,8 +75,8 @@ def to_yaml(policy: Policy, notes: Notes) -> str:
 
 def _places(config: UtdConfig) -> Notes:
     columns = sorted(config.columns, key=lambda column: column.index or 0)
-    places = ", ".join(f"{name_of(column)} ({column.index})" for column in columns)
-    notes = [f"columns: the toolbox goes by place (from 0), shoal by name; the table must name {places}."]
+    indices = ", ".join(f"{name_of(column)} ({column.index})" for column in columns)
+    notes = [f"columns: the toolbox goes by place (from 0), shoal by name; the table must name {indices}."]
     if config.input:
         cut = f", cut at {config.separator!r}" if config.separator else ""
         notes.insert(0, f"data: {config.input}{cut}.")

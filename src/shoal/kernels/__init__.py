@@ -17,8 +17,8 @@ def _find_a_cache() -> None:
     A fresh folder of our own, never a known place in a shared one: numba runs what it finds in its cache.
     """
     ours = Path(__file__).parent
-    places = [ours / "__pycache__" if (ours / "__pycache__").exists() else ours, Path.home()]
-    if "NUMBA_CACHE_DIR" not in os.environ and not any(os.access(place, os.W_OK) for place in places):
+    indices = [ours / "__pycache__" if (ours / "__pycache__").exists() else ours, Path.home()]
+    if "NUMBA_CACHE_DIR" not in os.environ and not any(os.access(index, os.W_OK) for index in indices):
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="shoal-numba-")
 
 

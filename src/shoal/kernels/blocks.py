@@ -102,8 +102,8 @@ def _drawn_slot(costs, points, chosen, state):
 def _part(positions, chosen, middle, state):
     """Put the points of the least positions first, so many of them; chance decides among equals (quickselect)."""
     keys = np.empty(len(chosen), np.int64)
-    for place in range(len(chosen)):
-        keys[place] = np.int64(positions[chosen[place]]) * 4294967296 + next_random(state)
+    for index in range(len(chosen)):
+        keys[index] = np.int64(positions[chosen[index]]) * 4294967296 + next_random(state)
     first, last = 0, len(chosen) - 1
     while first < last:
         pivot, low, high = keys[(first + last) // 2], first, last
@@ -146,25 +146,25 @@ def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn
         state = seeded(seed, turn, cell)
         own = listed[cell_starts[cell] : cell_starts[cell + 1]]
         cost, rated = np.empty(len(own)), np.empty(len(own))
-        for place in range(len(own) - 1, 0, -1):
-            other = next_random(state) % (place + 1)
-            own[place], own[other] = own[other], own[place]
-        for place in range(len(own)):
-            cost[place] = own_cost(costs, boxes, own[place])
-        place = 0
-        while place < len(own):
+        for index in range(len(own) - 1, 0, -1):
+            other = next_random(state) % (index + 1)
+            own[index], own[other] = own[other], own[index]
+        for index in range(len(own)):
+            cost[index] = own_cost(costs, boxes, own[index])
+        index = 0
+        while index < len(own):
             # from here on all are free; the first one asks who is near
-            begins[cell_starts[cell] + place] = True
-            join_costs(costs, boxes, own[place], boxes, own[place + 1 :], rated[place + 1 :])
-            for other in range(place + 1, len(own)):
-                growth = 2 * rated[other] - cost[place] - cost[other]
+            begins[cell_starts[cell] + index] = True
+            join_costs(costs, boxes, own[index], boxes, own[index + 1 :], rated[index + 1 :])
+            for other in range(index + 1, len(own)):
+                growth = 2 * rated[other] - cost[index] - cost[other]
                 rated[other] = (growth + 1e-6) * (1.0 + next_random(state) / 4294967296.0)
-            end = min(place + most, len(own))
-            place += 1
-            while place < end:
-                nearest = place + np.argmin(rated[place:])
-                own[place], own[nearest] = own[nearest], own[place]
-                cost[place], cost[nearest] = cost[nearest], cost[place]
-                rated[nearest] = rated[place]
-                begins[cell_starts[cell] + place] = False
-                place += 1
+            end = min(index + most, len(own))
+            index += 1
+            while index < end:
+                nearest = index + np.argmin(rated[index:])
+                own[index], own[nearest] = own[nearest], own[index]
+                cost[index], cost[nearest] = cost[nearest], cost[index]
+                rated[nearest] = rated[index]
+                begins[cell_starts[cell] + index] = False
+                index += 1

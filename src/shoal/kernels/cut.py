@@ -76,7 +76,7 @@ def propose_cuts(
             j = np.argmax(width)
             if width[j] < 0.0:
                 break
-            best, place, left = 0, -1, 0
+            best, index, left = 0, -1, 0
             if high[j] - low[j] <= 4 * (end - begin) + 64:
                 for i in range(begin, end):
                     t = order[i]
@@ -85,7 +85,7 @@ def propose_cuts(
                     left += histogram[c]
                     even = min(left, total - left)
                     if even > best and (top[j] < 0 or joins[join_starts[j] + c] == top[j]):
-                        best, place = even, c
+                        best, index = even, c
                 for i in range(begin, end):
                     histogram[codes[j, order[i]]] = 0
             else:
@@ -106,8 +106,8 @@ def propose_cuts(
                         allowed = joins[join_starts[j] + gap] == top[j]
                         gap += 1
                     if allowed:
-                        best, place = even, c
+                        best, index = even, c
             if best >= least:
-                chosen[r], cut[r] = j, place
+                chosen[r], cut[r] = j, index
                 break
             width[j] = -1.0

@@ -31,12 +31,12 @@ def fill_rests(costs, units, members, own, rests, without, inside, rest):
             inside[count] = unit
             count += 1
     clear(rest, 0)
-    for place in range(count):
-        copy_box(rests, inside[place], rest, 0)
-        join(rest, 0, units, inside[place])
+    for index in range(count):
+        copy_box(rests, inside[index], rest, 0)
+        join(rest, 0, units, inside[index])
     clear(rest, 0)
-    for place in range(count - 1, -1, -1):
-        unit = inside[place]
+    for index in range(count - 1, -1, -1):
+        unit = inside[index]
         join(rests, unit, rest, 0)
         join(rest, 0, units, unit)
         without[unit] = own_cost(costs, rests, unit) if count > 1 else 0.0
@@ -174,25 +174,25 @@ def _best_change(
             count += 1
     join_costs(costs, rests, unit, units, chosen[:count], found)
     swaps_left = 0
-    for place in range(count):
-        other = chosen[place]
+    for index in range(count):
+        other = chosen[index]
         theirs = members[other]
         left = sizes[theirs] - weights[other]
-        rest = (sizes[own] - weight + weights[other]) * found[place] - paid - sizes[theirs] * cost[theirs]
+        rest = (sizes[own] - weight + weights[other]) * found[index] - paid - sizes[theirs] * cost[theirs]
         leaves = _may_leave(kinds, stay, bound, members, other)
         if free and leaves and left >= least and theirs != target and rest + left * without[other] + growth < best:
             best, to, partner = rest + left * without[other] + growth, target, other
         if left + weight >= least and rest + (left + weight) * without[other] < best:
             chosen[swaps_left], found[swaps_left] = other, rest
             swaps_left += 1
-    for place in range(swaps_left):
-        other = chosen[place]
+    for index in range(swaps_left):
+        other = chosen[index]
         theirs = members[other]
         left = sizes[theirs] - weights[other] + weight
-        if found[place] + left * without[other] < best:
+        if found[index] + left * without[other] < best:
             wider = joined_cost(costs, units, unit, rests, other)
-            if found[place] + left * wider < best:
-                best, to, partner = found[place] + left * wider, theirs, other
+            if found[index] + left * wider < best:
+                best, to, partner = found[index] + left * wider, theirs, other
     return to, partner
 
 

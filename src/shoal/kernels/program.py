@@ -82,13 +82,13 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
             if enough and last == 0:
                 last, seen = records, np.uint64(0)  # the fewest records that a part at this end could have
     if best[count] == np.inf:
-        for place in range(count):
-            members[order[place]] = 0
+        for index in range(count):
+            members[order[index]] = 0
         return best[count], looked
     runs, end = 0, count
     while end > 0:
-        for place in range(start[end], end):
-            members[order[place]] = runs
+        for index in range(start[end], end):
+            members[order[index]] = runs
         end = start[end]
         runs += 1
     return best[count], looked
@@ -136,13 +136,13 @@ def sort_as_snake(codes, columns, labels, starts, order):
         begin, made = 0, 0
         for group in range(groups):
             end = ends[group]
-            for place in range(begin, end):
-                label = own[codes[order[place], column]]
-                drawn[place] = size - 1 - label if group % 2 else label
+            for index in range(begin, end):
+                label = own[codes[order[index], column]]
+                drawn[index] = size - 1 - label if group % 2 else label
             _sort_by_label(order, drawn, begin, end, tally, other)
-            for place in range(begin + 1, end):
-                if drawn[place] != drawn[place - 1]:
-                    room[made] = place
+            for index in range(begin + 1, end):
+                if drawn[index] != drawn[index - 1]:
+                    room[made] = index
                     made += 1
             room[made] = end
             made += 1
@@ -155,8 +155,8 @@ def sort_as_snake(codes, columns, labels, starts, order):
 def _sort_by_label(order, drawn, begin, end, tally, other):
     """Sort a stretch of the order by its labels, stably: few by insertion, many by counting, unless labels are more."""
     if end - begin <= 24:
-        for place in range(begin + 1, end):
-            label, record, at = drawn[place], order[place], place
+        for index in range(begin + 1, end):
+            label, record, at = drawn[index], order[index], index
             while at > begin and drawn[at - 1] > label:
                 drawn[at], order[at] = drawn[at - 1], order[at - 1]
                 at -= 1
@@ -167,17 +167,17 @@ def _sort_by_label(order, drawn, begin, end, tally, other):
         order[begin:end], drawn[begin:end] = order[begin:end][rank], drawn[begin:end][rank]
         return
     tally[:] = 0
-    for place in range(begin, end):
-        tally[drawn[place] + 1] += 1
+    for index in range(begin, end):
+        tally[drawn[index] + 1] += 1
     for label in range(1, len(tally)):
         tally[label] += tally[label - 1]
-    for place in range(begin, end):
-        at = begin + tally[drawn[place]]
-        tally[drawn[place]] += 1
-        other[at] = order[place]
+    for index in range(begin, end):
+        at = begin + tally[drawn[index]]
+        tally[drawn[index]] += 1
+        other[at] = order[index]
     # tally now tells where each label ends
     label = 0
-    for place in range(begin, end):
-        while begin + tally[label] <= place:
+    for index in range(begin, end):
+        while begin + tally[label] <= index:
             label += 1
-        order[place], drawn[place] = other[place], label
+        order[index], drawn[index] = other[index], label

@@ -74,8 +74,8 @@ def gather(costs, units, weights, kinds, least, spread, state, noise, members):
     stale = np.ones(count, np.bool_)
     while True:
         small = -1
-        for place in range(left):
-            one = alive[place]
+        for index in range(left):
+            one = alive[index]
             if not lacking[one]:
                 continue
             if stale[one]:
@@ -98,11 +98,11 @@ def gather(costs, units, weights, kinds, least, spread, state, noise, members):
         into[other], stale[small] = small, True
         left = _remove(alive, left, other)
         join_costs(costs, boxes, small, boxes, alive[:left], found)
-        for place in range(left):
-            one = alive[place]
+        for index in range(left):
+            one = alive[index]
             if one == small:
                 continue
-            union[one, small] = union[small, one] = found[place]
+            union[one, small] = union[small, one] = found[index]
             if nearest[one] == other or nearest[one] == small:
                 stale[one] = True
             elif lacking[one] and not stale[one]:
@@ -137,9 +137,9 @@ def _rated(union, sizes, held, lacking, paid, shake, least, one, two):
 def _remove(listed, count, one):
     """Take a number out of a list; return how many are left."""
     kept = 0
-    for place in range(count):
-        if listed[place] != one:
-            listed[kept] = listed[place]
+    for index in range(count):
+        if listed[index] != one:
+            listed[kept] = listed[index]
             kept += 1
     return kept
 
@@ -158,12 +158,12 @@ def split_large(costs, units, weights, kinds, members, classes, least, spread):
             own += 1
             continue
         inside = np.flatnonzero(members == own)
-        chosen, place = _best_cut(costs, units, weights, kinds, inside, records, least, spread)
+        chosen, index = _best_cut(costs, units, weights, kinds, inside, records, least, spread)
         if chosen < 0:
             own += 1
             continue
         rank = _ranked(units.lows[:, chosen], inside)
-        for after in range(place, count):
+        for after in range(index, count):
             members[rank[after]] = classes
         classes += 1
     return classes
@@ -175,8 +175,8 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     count = len(inside)
     box = new_boxes(1, units)
     clear(box, 0)
-    for place in range(count):
-        join(box, 0, units, inside[place])
+    for index in range(count):
+        join(box, 0, units, inside[index])
     best = records * own_cost(costs, box, 0) + SLACK
     chosen, cut = -1, -1
     left = np.empty(count)
@@ -184,24 +184,24 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
         rank = _ranked(units.lows[:, slot], inside)
         size, held = np.int64(0), np.uint64(0)
         clear(box, 0)
-        for place in range(count):
-            unit = rank[place]
+        for index in range(count):
+            unit = rank[index]
             join(box, 0, units, unit)
             size += weights[unit]
             held |= kind_bit(kinds[unit])
             enough = _lacking(size, held, least, spread) == 0
-            left[place] = size * own_cost(costs, box, 0) if enough else np.inf
+            left[index] = size * own_cost(costs, box, 0) if enough else np.inf
         size, held = np.int64(0), np.uint64(0)
         clear(box, 0)
-        for place in range(count - 1, 0, -1):
-            unit = rank[place]
+        for index in range(count - 1, 0, -1):
+            unit = rank[index]
             join(box, 0, units, unit)
             size += weights[unit]
             held |= kind_bit(kinds[unit])
-            if left[place - 1] < np.inf and _lacking(size, held, least, spread) == 0:
-                total = left[place - 1] + size * own_cost(costs, box, 0)
+            if left[index - 1] < np.inf and _lacking(size, held, least, spread) == 0:
+                total = left[index - 1] + size * own_cost(costs, box, 0)
                 if total < best:
-                    best, chosen, cut = total, slot, place
+                    best, chosen, cut = total, slot, index
     return chosen, cut
 
 
@@ -209,8 +209,8 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
 def _ranked(positions, inside):
     """Return units in the order of their positions, equal ones as they are (there are few: by insertion)."""
     rank = inside.copy()
-    for place in range(1, len(rank)):
-        unit, at = rank[place], place
+    for index in range(1, len(rank)):
+        unit, at = rank[index], index
         while at > 0 and positions[rank[at - 1]] > positions[unit]:
             rank[at] = rank[at - 1]
             at -= 1

@@ -127,11 +127,11 @@ def roll_up(
     at,  # [1]: the node whose tables are in scratch, -1 before the first call
 ):
     """Write the tables of as many nodes as fit, and return the node to go on with; scratch is kept for that."""
-    places = nodes.shape[1]
+    indices = nodes.shape[1]
     most = 1
-    for place in range(places):
+    for index in range(indices):
         for level in range(offsets.shape[1] - 1):
-            most = max(most, offsets[place, level + 1] - offsets[place, level])
+            most = max(most, offsets[index, level + 1] - offsets[index, level])
     labels = np.empty(most, np.int32)
     above = np.zeros(most, np.bool_)
     members = np.empty(0, np.int32)
@@ -139,43 +139,43 @@ def roll_up(
     for node in range(start, len(nodes)):
         changed, last = 0, at[0]
         if last >= 0:
-            while changed < places and nodes[node, changed] == nodes[last, changed]:
+            while changed < indices and nodes[node, changed] == nodes[last, changed]:
                 changed += 1
-        for place in range(changed, places):
-            level = nodes[node, place]
-            below = sources[place]
+        for index in range(changed, indices):
+            level = nodes[node, index]
+            below = sources[index]
             if level == 0:
-                sources[place + 1] = below
-                stack_rows[place + 1] = stack_rows[place]
+                sources[index + 1] = below
+                stack_rows[index + 1] = stack_rows[index]
                 continue
-            rows, known = stack_rows[place], 0
-            if last >= 0 and place == changed and nested[place] and 0 < nodes[last, place] < level:
-                known = nodes[last, place]  # a level below is there, and smaller than the values
-                below, rows = place, stack_rows[place + 1]
-            begin = offsets[place, known]
-            to = level_offsets[place, level]
-            for label in range(offsets[place, known + 1] - begin):
+            rows, known = stack_rows[index], 0
+            if last >= 0 and index == changed and nested[index] and 0 < nodes[last, index] < level:
+                known = nodes[last, index]  # a level below is there, and smaller than the values
+                below, rows = index, stack_rows[index + 1]
+            begin = offsets[index, known]
+            to = level_offsets[index, level]
+            for label in range(offsets[index, known + 1] - begin):
                 labels[label] = levels[to + firsts[begin + label]]
                 above[label] = beyond[to + firsts[begin + label]]
             from_keys = keys if below < 0 else stack_keys[below]
             from_counts = counts if below < 0 else stack_counts[below]
             if len(keys) == 1:
                 left = raise_narrow(
-                    from_keys, from_counts, 0, rows, stack_keys[place], stack_counts[place], 0, slots,
-                    words[place], shifts[place], masks[place], labels, above, mark, members,
+                    from_keys, from_counts, 0, rows, stack_keys[index], stack_counts[index], 0, slots,
+                    words[index], shifts[index], masks[index], labels, above, mark, members,
                 )  # fmt: skip
             else:
                 left = raise_wide(
-                    from_keys, from_counts, 0, rows, stack_keys[place], stack_counts[place], 0, slots,
-                    words[place], shifts[place], masks[place], labels, above, mark, members,
+                    from_keys, from_counts, 0, rows, stack_keys[index], stack_counts[index], 0, slots,
+                    words[index], shifts[index], masks[index], labels, above, mark, members,
                 )  # fmt: skip
-            stack_rows[place + 1] = left
-            sources[place + 1] = place
+            stack_rows[index + 1] = left
+            sources[index + 1] = index
         at[0] = node
-        rows = stack_rows[places]
+        rows = stack_rows[indices]
         if written + rows > len(out_counts):
             return node
-        source = sources[places]
+        source = sources[indices]
         for w in range(keys.shape[0]):
             if source < 0:
                 out_keys[w, written : written + rows] = keys[w, :rows]
@@ -217,12 +217,12 @@ def sum_up(
     apart,  # out [node, place]: log2 of suppressed records over those with the same label, summed over them
 ):
     """Add up what becomes of each node when the classes that do not fit are suppressed."""
-    places = nodes.shape[1]
+    indices = nodes.shape[1]
     most = 1
-    for place in range(places):
+    for index in range(indices):
         for level in range(offsets.shape[1] - 1):
-            most = max(most, offsets[place, level + 1] - offsets[place, level])
-    histogram = np.empty((places, most), np.int64)
+            most = max(most, offsets[index, level + 1] - offsets[index, level])
+    histogram = np.empty((indices, most), np.int64)
     begin = 0
     for node in range(len(nodes)):
         end = ends[node]
@@ -238,28 +238,28 @@ def sum_up(
         suppressed[node], classes[node], squares[node], all_squares[node] = out, fitting, square, all_square
         # the shorter list of classes is counted by label, the other one is the rest
         counts_kept = fitting <= end - begin - fitting
-        for place in range(places):
-            first = offsets[place, nodes[node, place]]
-            for label in range(offsets[place, nodes[node, place] + 1] - first):
-                histogram[place, label] = 0
+        for index in range(indices):
+            first = offsets[index, nodes[node, index]]
+            for label in range(offsets[index, nodes[node, index] + 1] - first):
+                histogram[index, label] = 0
         for row in range(begin, end):
             if fits[row] == counts_kept:
-                for place in range(places):
-                    number = (keys[words[place], row] >> shifts[place]) & masks[place]
-                    histogram[place, number] += counts[row]
-        for place in range(places):
-            first = offsets[place, nodes[node, place]]
+                for index in range(indices):
+                    number = (keys[words[index], row] >> shifts[index]) & masks[index]
+                    histogram[index, number] += counts[row]
+        for index in range(indices):
+            first = offsets[index, nodes[node, index]]
             known = 0.0
             for cost in range(len(costs)):
-                kept[cost, node, place] = 0.0
-            for label in range(offsets[place, nodes[node, place] + 1] - first):
-                records = histogram[place, label]
+                kept[cost, node, index] = 0.0
+            for label in range(offsets[index, nodes[node, index] + 1] - first):
+                records = histogram[index, label]
                 hidden = totals[first + label] - records
                 if not counts_kept:
                     records, hidden = hidden, records
                 for cost in range(len(costs)):
-                    kept[cost, node, place] += records * costs[cost, first + label]
+                    kept[cost, node, index] += records * costs[cost, first + label]
                 if hidden > 0:
                     known += hidden * np.log2(hidden)
-            apart[node, place] = out * np.log2(out) - known if out > 0 else 0.0
+            apart[node, index] = out * np.log2(out) - known if out > 0 else 0.0
         begin = end

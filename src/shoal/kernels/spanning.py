@@ -28,7 +28,7 @@ def span(
     highs,
     starts,  # [slot + 1]: where each slot's codes start
     most,  # what all slots cost at most within the boundaries
-    places,  # [slot, position]: where the slot starts + the code of the tuple at that position; reordered
+    indices,  # [slot, position]: where the slot starts + the code of the tuple at that position; reordered
     tuples,  # [position]: the tuple there; reordered
     parents,  # [position]: the tuple of the tree that is nearest to it, -1 for none; reordered
     lengths,  # [position]: how far that is; reordered
@@ -40,18 +40,18 @@ def span(
     No distance is kept: each step works out one row per slot, from the tuple that joined last to every code. A
     tuple that no way leads to starts a tree of its own.
     """
-    slots, count = places.shape
+    slots, count = indices.shape
     row = np.empty(len(lows))
     for position in range(begin, end):
         if position > 0:
             for j in range(slots):
                 here, there = starts[j], starts[j + 1]
-                code = places[j, position - 1] - here
+                code = indices[j, position - 1] - here
                 distances_from(costs, j, lows[here:there], highs[here:there], code, most, row[here:there])
             for i in range(position, count):
                 distance = 0.0
                 for j in range(slots):
-                    distance += row[places[j, i]]
+                    distance += row[indices[j, i]]
                 if distance < lengths[i]:
                     lengths[i] = distance
                     parents[i] = tuples[position - 1]
@@ -63,7 +63,7 @@ def span(
         parents[position], parents[nearest] = parents[nearest], parents[position]
         lengths[position], lengths[nearest] = lengths[nearest], lengths[position]
         for j in range(slots):
-            places[j, position], places[j, nearest] = places[j, nearest], places[j, position]
+            indices[j, position], indices[j, nearest] = indices[j, nearest], indices[j, position]
 
 
 @kernel("void(i8[::1],i8[::1],i8[::1],i8,b1[::1])")

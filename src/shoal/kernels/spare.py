@@ -55,9 +55,9 @@ def marginal_costs(costs, units, records, order, starts, gains):
         fill_rests(costs, boxes, np.zeros(len(inside), np.int64), 0, rests, without, room, rest)
         size = records[inside].sum()
         paid = size * own_cost(costs, rest, 0)
-        for place in range(len(inside)):
-            unit = inside[place]
-            gains[unit] = paid - (size - records[unit]) * without[place]
+        for index in range(len(inside)):
+            unit = inside[index]
+            gains[unit] = paid - (size - records[unit]) * without[index]
 
 
 @kernel

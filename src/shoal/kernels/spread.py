@@ -93,7 +93,7 @@ def grow(boxes, open_, member):
 
 
 @nb.njit(inline="always")
-def _list(open_, at, place, count, least):
+def _list(open_, at, index, count, least):
     """Put a tuple into the order of a column, and see whether k records are nearer each other now."""
     listed, weights, rank = open_.listed[at], open_.weights[at], open_.lengths[at]
     if rank == len(listed):
@@ -101,10 +101,10 @@ def _list(open_, at, place, count, least):
         return 1
     open_.lengths[at] += 1
     size = open_.lengths[at]
-    while rank > 0 and listed[rank - 1] > place:
+    while rank > 0 and listed[rank - 1] > index:
         listed[rank], weights[rank] = listed[rank - 1], weights[rank - 1]
         rank -= 1
-    listed[rank], weights[rank] = place, count
+    listed[rank], weights[rank] = index, count
     work = 2 + (size - rank) // 2
     low, high, held = rank, rank, count  # only stretches with the new one can be nearer
     while True:

@@ -127,8 +127,8 @@ def joined_cost(costs, boxes, one, others, two):
 @kernel(nb.void(_COSTS, _BOXES, nb.i8, _BOXES, nb.i8[::1], nb.f8[::1]))
 def join_costs(costs, boxes, one, others, chosen, found):
     """Fill in the cost of the least box that holds one box and each of the chosen others."""
-    for place in range(len(chosen)):
-        found[place] = joined_cost(costs, boxes, one, others, chosen[place])
+    for index in range(len(chosen)):
+        found[index] = joined_cost(costs, boxes, one, others, chosen[index])
 
 
 @kernel(nb.f8(_COSTS, _BOXES, nb.i8))

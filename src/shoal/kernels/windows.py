@@ -96,8 +96,8 @@ def insert_share(scan, member, share, count, filled, least):
     shares[at], counts[at], ids[at] = share, min(count, least), member
     filled += 1
     over = -least
-    for place in range(filled):
-        over += counts[place]
+    for index in range(filled):
+        over += counts[index]
     while over > 0:
         dropped = min(over, counts[filled - 1])
         counts[filled - 1] -= dropped
@@ -137,11 +137,11 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
         block, j, held, done, telling = 0, start, np.int64(0), False, False
         filled, in_top, total = 0, np.int64(0), 0.0
         while j < end and not done:
-            place = boxes.points[group[j]]
-            price = cost if flat else cost + place - origin
+            index = boxes.points[group[j]]
+            price = cost if flat else cost + index - origin
             if price >= most:
                 break
-            while j < end and (flat or boxes.points[group[j]] == place):
+            while j < end and (flat or boxes.points[group[j]] == index):
                 t = group[j]
                 held += boxes.counts[t]
                 if by_mean and shares[t] > 0.0 and (in_top < least or shares[t] > scan.top_shares[filled - 1]):

@@ -72,9 +72,9 @@ class Distances:
             worst = partial(moved_at_most_between_labels, levels=_wide(known[0].levels[:, table.values]))
         else:
             moved, steps = moved_between_labels(*_numbered(own, table))
-        place = np.argsort(order)[np.searchsorted(table.values, own.values)]
+        index = np.argsort(order)[np.searchsorted(table.values, own.values)]
         by_person = background.whole.subjects is not None
-        return cls(moved, steps, own, table, place, table.counts[order], worst, by_person)
+        return cls(moved, steps, own, table, index, table.counts[order], worst, by_person)
 
     def at_most(self, limit: Fraction) -> Holds:
         """Return which distances are at most a limit."""
@@ -83,8 +83,8 @@ class Distances:
         low, high = self._bounds
         result: Holds = high <= float(limit)
         if self.by_person:
-            for place in np.flatnonzero(np.abs(high - float(limit)) <= CLEAR).tolist():
-                result[place] = self._of_persons(place) <= limit
+            for index in np.flatnonzero(np.abs(high - float(limit)) <= CLEAR).tolist():
+                result[index] = self._of_persons(index) <= limit
             return result
         undecided = np.flatnonzero((high >= float(limit) - CLEAR) & (low <= float(limit) + CLEAR))
         result[undecided] = compared(*self._at_worst(undecided), limit) <= 0
@@ -96,7 +96,7 @@ class Distances:
             return greatest(self.moved, self._known_pairs)
         low, high = self._bounds
         if self.by_person:
-            return max(self._of_persons(place) for place in np.flatnonzero(high >= high.max() - CLEAR).tolist())
+            return max(self._of_persons(index) for index in np.flatnonzero(high >= high.max() - CLEAR).tolist())
         return greatest(*self._at_worst(np.flatnonzero(high >= low.max() - CLEAR)))
 
     @property
@@ -139,41 +139,41 @@ class Distances:
         all_of_it = (known == whole) & (unknown == missing)
         return np.zeros_like(most), np.where(all_of_it | (known + unknown == 0), 0.0, most)
 
-    def _of_persons(self, place: int) -> Fraction:
+    def _of_persons(self, index: int) -> Fraction:
         """Return what the distance of a class is at most."""
-        known, unknown = int(self.own.known[place]), int(self.own.unknown[place])
+        known, unknown = int(self.own.known[index]), int(self.own.unknown[index])
         whole, missing = int(self.table.known[0]), int(self.table.unknown[0])
         if (known, unknown) == (whole, missing) or not known + unknown:
             return Fraction(0)
         if not known:
             return Fraction(1)
-        apart = Fraction(int(self.moved[place]), known * whole * self.steps)
+        apart = Fraction(int(self.moved[index]), known * whole * self.steps)
         return min(apart + Fraction(unknown, known + unknown) + Fraction(missing, whole + missing), Fraction(1))
 
-    def _at_worst(self, places: Ints) -> tuple[Numbers, Numbers]:
+    def _at_worst(self, indices: Ints) -> tuple[Numbers, Numbers]:
         """Return the distances of some classes exactly, as numerators and denominators."""
         width, everyone = max(len(self.counts), 2), self._everyone
         kind = roomy(everyone, everyone, width)
-        size = (self.own.known + self.own.wild)[places].astype(kind)
-        wild = self.own.wild[places].astype(kind)
+        size = (self.own.known + self.own.wild)[indices].astype(kind)
+        wild = self.own.wild[indices].astype(kind)
         step = max(_CELLS // width, 1)
         parts = [
             self.worst(
-                self._extra(places[start : start + step], size[start : start + step], kind),
+                self._extra(indices[start : start + step], size[start : start + step], kind),
                 (wild * (everyone - size))[start : start + step],
                 ((self._blank - wild) * size)[start : start + step],
             )
-            for start in range(0, len(places), step)
+            for start in range(0, len(indices), step)
         ]
         above = np.concatenate(parts) if parts else np.zeros(0, kind)
         return above, np.maximum(size, 1).astype(roomy(everyone, everyone, self.steps)) * everyone * self.steps
 
-    def _extra(self, places: Ints, size: Numbers, kind: Any) -> Numbers:
+    def _extra(self, indices: Ints, size: Numbers, kind: Any) -> Numbers:
         """Return what each class has too much of each value that is known; of two values where there are fewer."""
         row = np.full(self.own.count, -1, np.int64)
-        row[places] = np.arange(len(places))
+        row[indices] = np.arange(len(indices))
         inside = row[self.own.classes] >= 0
-        extra = np.zeros((len(places), max(len(self.counts), 2)), kind)
+        extra = np.zeros((len(indices), max(len(self.counts), 2)), kind)
         extra[row[self.own.classes[inside]], self.columns[inside]] = self.own.counts[inside]
         extra *= self._everyone
         extra[:, : len(self.counts)] -= size[:, None] * self.counts.astype(kind)
@@ -189,6 +189,6 @@ def _wide(levels: Codes) -> Codes:
 
 def _numbered(own: Histogram, table: Histogram) -> tuple[Histogram, Histogram, npt.NDArray[np.int32]]:
     """Number the values that occur: combinations of columns can be many."""
-    places = np.searchsorted(table.values, own.values)
+    indices = np.searchsorted(table.values, own.values)
     numbers = np.arange(len(table.values), dtype=np.int32)
-    return replace(own, values=places), replace(table, values=numbers.astype(np.int64)), numbers[None]
+    return replace(own, values=indices), replace(table, values=numbers.astype(np.int64)), numbers[None]

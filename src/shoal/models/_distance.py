@@ -41,12 +41,12 @@ def moved_along_order(histogram: Histogram, table: Histogram, ranks: Ints) -> tu
     """
     whole, steps = int(table.known[0]), len(table.values) - 1
     turn = np.argsort(ranks[table.values], kind="stable")
-    place = np.empty(len(ranks), np.int64)
-    place[table.values[turn]] = np.arange(len(turn))
+    index = np.empty(len(ranks), np.int64)
+    index[table.values[turn]] = np.arange(len(turn))
     kind = roomy(whole, whole, len(turn) + 1)
     reached = np.cumsum(table.counts[turn])
     summed = np.append(0, np.cumsum(reached.astype(kind)))
-    at = place[histogram.values]
+    at = index[histogram.values]
     order = np.lexsort([at, histogram.classes])
     at, classes = at[order], histogram.classes[order]
     own = histogram.known.astype(kind)[classes]

@@ -39,9 +39,9 @@ def compared(above: Numbers, below: Numbers, limit: Fraction) -> Ints:
     """
     ratios, bound = above.astype(np.float64) / below.astype(np.float64), float(limit)
     result = np.where(ratios > bound, 1, -1).astype(np.int64)
-    for place in np.flatnonzero(np.abs(ratios - bound) <= CLEAR * max(bound, 1.0)).tolist():
-        left, right = int(above[place]) * limit.denominator, limit.numerator * int(below[place])
-        result[place] = (left > right) - (left < right)
+    for index in np.flatnonzero(np.abs(ratios - bound) <= CLEAR * max(bound, 1.0)).tolist():
+        left, right = int(above[index]) * limit.denominator, limit.numerator * int(below[index])
+        result[index] = (left > right) - (left < right)
     return result
 
 
@@ -59,7 +59,7 @@ def greatest(above: Numbers, below: Numbers) -> Fraction:
     above, below = above[some], below[some]
     ratios = above.astype(np.float64) / below.astype(np.float64)
     near = np.flatnonzero(ratios >= ratios.max(initial=0.0) * (1.0 - CLEAR)).tolist()
-    pairs = {(int(above[place]), int(below[place])) for place in near}
+    pairs = {(int(above[index]), int(below[index])) for index in near}
     return max((Fraction(a, b) for a, b in pairs), default=Fraction(0))
 
 

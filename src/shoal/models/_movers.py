@@ -36,18 +36,18 @@ def equal(tally: Tally) -> Mover:
 def ordered(tally: Tally) -> Mover:
     """The differences of the cumulated shares, in steps (section 4.2); values are numbered in their order."""
     numbers = sorted(tally.table)
-    place = {number: rank for rank, number in enumerate(numbers)}
+    index = {number: rank for rank, number in enumerate(numbers)}
     whole = sum(tally.table.values())
     exact: Any = np.int64 if whole * whole * len(numbers) < 2**62 else object
     table = np.array([tally.table[number] for number in numbers], exact)
 
     def distance(values: dict[int, int]) -> Fraction:
         own = sum(values.values())
-        if not own or not place.keys() >= values.keys():
+        if not own or not index.keys() >= values.keys():
             return Fraction(1)
         extra = -table * own
         for value, count in values.items():
-            extra[place[value]] += count * whole
+            extra[index[value]] += count * whole
         moved = int(np.abs(np.cumsum(extra)).sum())
         return Fraction(moved, own * whole * max(len(numbers) - 1, 1))
 
@@ -96,12 +96,12 @@ def furthest(tally: Tally, distance: str) -> Fraction:
         return max(mover(values) for values, _ in tally.rows)
     if tally.unknown is not None:
         return max(_of_persons(values, tally, number, mover(values)) for number, (values, _) in enumerate(tally.rows))
-    place, worst = PLACERS[distance](tally), Fraction(0)
+    index, worst = PLACERS[distance](tally), Fraction(0)
     bounded = [(_at_most(values, blank, tally, mover(values)), values, blank) for values, blank in tally.rows]
     for bound, values, blank in sorted(bounded, key=itemgetter(0), reverse=True):
         if bound <= worst:
             break
-        worst = max(worst, place(values, blank))
+        worst = max(worst, index(values, blank))
     return worst
 
 

@@ -103,7 +103,7 @@ class AlphaKAnonymity(SensitiveModel):
         return AlphaKAnonymity(on=self.on, alpha=brief(attained[0], up=True), k=attained[1])
 
     @property
-    def ladder(self) -> Sequence[Attained]:
+    def weaker_thresholds(self) -> Sequence[Attained]:
         """Fewer records first, then larger shares."""
         return [
             *((self.alpha, k) for k in range(2, self.k)),

@@ -82,6 +82,6 @@ class AverageRisk(AcrossModel):
         return None if told is None or told >= 1.0 else AverageRisk(threshold=told)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """Higher thresholds."""
         return rungs(self.threshold, 1.0)[1:]

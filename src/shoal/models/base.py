@@ -98,7 +98,7 @@ class Census:
     sizes: Ints
     values: Mapping[str, Ints]
     tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
-    asks: Mapping[str, Ints] = field(default_factory=dict)
+    requested_k: Mapping[str, Ints] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     known: Mapping[tuple[str, ...], Census] = field(default_factory=dict)
     persons: Ints | None = None
@@ -213,7 +213,7 @@ class PrivacyModel(Entry):
         """Return the model that asks for just what is attainable, or ``None`` where that is nothing."""
 
     @property
-    def ladder(self) -> Sequence[Any]:
+    def weaker_thresholds(self) -> Sequence[Any]:
         """Values that ask for less, the least first: what may be offered where the asked one cannot be had."""
         return range(1, self.asked)
 

@@ -115,7 +115,7 @@ class BetaLikeness(SensitiveModel):
         return BetaLikeness(on=self.on, beta=max(brief(attained, up=True), 0.001), enhanced=self.enhanced)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """Up to about a hundred times what is asked."""
         return [brief(self.beta * 1.26**step, up=True) for step in range(20, 0, -1)]
 
@@ -125,10 +125,10 @@ def _certain(rises: Rises) -> Holds:
     gains = rises.above.astype(np.float64) / rises.below.astype(np.float64) - 1.0
     bounds = -np.log(rises.held / max(rises.everyone, 1))
     result: Holds = gains > bounds
-    for place in np.flatnonzero(np.abs(gains - bounds) <= CLEAR * np.maximum(bounds, 1.0)).tolist():
-        gain = Fraction(int(rises.above[place]), int(rises.below[place])) - 1
-        bound = -logarithm(Fraction(int(rises.held[place]), rises.everyone))
-        result[place] = Decimal(gain.numerator) / gain.denominator > bound and gain > 0
+    for index in np.flatnonzero(np.abs(gains - bounds) <= CLEAR * np.maximum(bounds, 1.0)).tolist():
+        gain = Fraction(int(rises.above[index]), int(rises.below[index])) - 1
+        bound = -logarithm(Fraction(int(rises.held[index]), rises.everyone))
+        result[index] = Decimal(gain.numerator) / gain.denominator > bound and gain > 0
     return result
 
 

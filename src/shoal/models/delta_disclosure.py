@@ -72,8 +72,8 @@ class DeltaDisclosure(SensitiveModel):
         """Return for each class whether it has every value, about as often as the table."""
         owners, moves, exactly = self._moves(classes, background)
         broken = moves > self.delta
-        for place in np.flatnonzero(np.abs(moves - self.delta) <= CLEAR).tolist():
-            broken[place] = logarithm(exactly(place)) > Decimal(repr(self.delta))
+        for index in np.flatnonzero(np.abs(moves - self.delta) <= CLEAR).tolist():
+            broken[index] = logarithm(exactly(index)) > Decimal(repr(self.delta))
         result = self._complete(self.histogram(classes, background), background)
         result[owners[broken]] = False
         return result
@@ -86,7 +86,7 @@ class DeltaDisclosure(SensitiveModel):
             return inf
         _, moves, exactly = self._moves(classes, background)
         near = np.flatnonzero(moves >= moves.max() - CLEAR).tolist()
-        ratios = {max(exactly(place), Fraction(1)) for place in near}
+        ratios = {max(exactly(index), Fraction(1)) for index in near}
         return short(max(logarithm(ratio) for ratio in ratios), up=True)
 
     def _complete(self, own: Histogram, background: Background) -> Holds:
@@ -100,8 +100,8 @@ class DeltaDisclosure(SensitiveModel):
         numerators, denominators = np.append(rises.above, below), np.append(rises.below, above)
         moves = np.log(numerators.astype(np.float64) / denominators.astype(np.float64))
 
-        def exactly(place: int) -> Fraction:
-            return Fraction(int(numerators[place]), int(denominators[place]))
+        def exactly(index: int) -> Fraction:
+            return Fraction(int(numerators[index]), int(denominators[index]))
 
         return np.append(rises.classes, own.classes), moves, exactly
 
@@ -143,6 +143,6 @@ class DeltaDisclosure(SensitiveModel):
         return DeltaDisclosure(on=self.on, delta=max(brief(attained, up=True), 0.001))
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """Up to about a hundred times what is asked."""
         return [brief(self.delta * 1.26**step, up=True) for step in range(20, 0, -1)]

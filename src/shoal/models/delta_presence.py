@@ -132,7 +132,7 @@ class DeltaPresence(PrivacyModel):
         return DeltaPresence(delta_min=brief(attained[0], up=False), delta_max=brief(attained[1], up=True))
 
     @property
-    def ladder(self) -> Sequence[Attained]:
+    def weaker_thresholds(self) -> Sequence[Attained]:
         """No least chance, then higher greatest ones."""
         return [(0.0, share) for share in (*rungs(self.delta_max, 1.0)[1:], self.delta_max)]
 

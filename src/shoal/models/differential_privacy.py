@@ -127,7 +127,7 @@ class DifferentialPrivacy(PrivacyModel):
         return None
 
     @property
-    def ladder(self) -> Sequence[Attained]:
+    def weaker_thresholds(self) -> Sequence[Attained]:
         """Nothing less is offered, for the same reason."""
         return ()
 

@@ -80,9 +80,9 @@ class EntropyLDiversity(SensitiveModel):
         result: Holds = (entropies >= log(self.l)) & (self._cap(histogram, classes) >= self.l)
         if self.estimator == "shannon":  # the edge is a whole number's
             near = np.abs(entropies - log(self.l)) <= CLEAR
-            for place in np.flatnonzero(near & (self._cap(histogram, classes) >= self.l)).tolist():
-                held = counts[histogram.starts[place] : histogram.starts[place + 1]].tolist()
-                result[place] = _entropy.shannon_is_at_least(held, decimal(self.l))
+            for index in np.flatnonzero(near & (self._cap(histogram, classes) >= self.l)).tolist():
+                held = counts[histogram.starts[index] : histogram.starts[index + 1]].tolist()
+                result[index] = _entropy.shannon_is_at_least(held, decimal(self.l))
         return result
 
     def measure(self, classes: Classes, background: Background) -> float | None:
@@ -94,7 +94,7 @@ class EntropyLDiversity(SensitiveModel):
         least = float(self._cap(histogram, classes).min())
         told = {least} if least > 1.0 else {1.0}
         near = np.flatnonzero(entropies <= entropies.min() + CLEAR).tolist() if least > 1.0 else []
-        for held in {tuple(counts[histogram.starts[place] : histogram.starts[place + 1]].tolist()) for place in near}:
+        for held in {tuple(counts[histogram.starts[index] : histogram.starts[index + 1]].tolist()) for index in near}:
             told.add(self._told(held))
         return max(min(told), 1.0)
 
@@ -177,6 +177,6 @@ class EntropyLDiversity(SensitiveModel):
         return EntropyLDiversity(on=self.on, l=lower, estimator=self.estimator)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """From little more than one value up to what is asked."""
         return [number for number in rungs(self.l, 1.0) if number > 1.0]

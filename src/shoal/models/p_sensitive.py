@@ -100,7 +100,7 @@ class PSensitive(SensitiveModel):
         return PSensitive(on=self.on, p=min(attained), k=attained[1])
 
     @property
-    def ladder(self) -> Sequence[Attained]:
+    def weaker_thresholds(self) -> Sequence[Attained]:
         """Fewer values first, then fewer records too."""
         fewer = [(p, k) for k in range(1, self.k) for p in [min(self.p, k)]]
         return [*fewer, *((p, self.k) for p in range(2, self.p))]

@@ -46,7 +46,7 @@ class PersonalK(PrivacyModel):
     Examples
     --------
     >>> from shoal.testing import background_of, classes_of
-    >>> rows = [[2, 1, 0, 0], [1, 0, 1, 0]]  # so many members ask for 1, 2, 3; the last count is of unknown asks
+    >>> rows = [[2, 1, 0, 0], [1, 0, 1, 0]]  # so many members ask for 1, 2, 3; the last count is of unknown requested_k
     >>> PersonalK(on="own_k").holds(classes_of(rows), background_of(rows, ["own_k"]))
     array([ True, False])
     >>> PersonalK(on="own_k").measure(classes_of(rows), background_of(rows, ["own_k"]))
@@ -88,8 +88,8 @@ class PersonalK(PrivacyModel):
 
     def least_of(self, background: Background) -> int:
         """Return the smallest ask: every class holds somebody."""
-        asks = self._asks(background)
-        return int(asks.min()) if len(asks) else 1
+        requested_k = self._asks(background)
+        return int(requested_k.min()) if len(requested_k) else 1
 
     @property
     def asked(self) -> str:
@@ -98,16 +98,16 @@ class PersonalK(PrivacyModel):
 
     def _asks(self, background: Background) -> Ints:
         """What each value of the column asks for."""
-        asks = background.columns[self.on].asks
-        assert asks is not None, f"{self.on} is not a column of asks"
-        return asks if self.most is None else np.minimum(asks, self.most)
+        requested_k = background.columns[self.on].requested_k
+        assert requested_k is not None, f"{self.on} is not a column of asks"
+        return requested_k if self.most is None else np.minimum(requested_k, self.most)
 
     def _demands(self, classes: Classes, background: Background) -> Ints:
         """What the most demanding member of each class asks for; an unknown ask is taken for the greatest."""
-        asks = self._asks(background)
+        requested_k = self._asks(background)
         histogram = classes.histogram(background.known((self.on,)))
-        known: Ints = histogram.most(asks[histogram.values], 1)
-        return np.where(histogram.wild > 0, asks.max(initial=1), known)
+        known: Ints = histogram.most(requested_k[histogram.values], 1)
+        return np.where(histogram.wild > 0, requested_k.max(initial=1), known)
 
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has as many persons as each of them asks for."""
@@ -122,10 +122,10 @@ class PersonalK(PrivacyModel):
 
     def recount(self, census: Census) -> str | int | None:
         """Compare each count of the census with what is asked in its class."""
-        sizes, asks = census.sizes.tolist(), census.asks[self.on].tolist()
+        sizes, requested_k = census.sizes.tolist(), census.requested_k[self.on].tolist()
         if not sizes:
             return None
-        promised = [ask if self.most is None or ask < self.most else self.most for ask in asks]
+        promised = [ask if self.most is None or ask < self.most else self.most for ask in requested_k]
         return min((size for size, ask in zip(sizes, promised, strict=True) if size < ask), default=self.asked)
 
     def meets(self, attained: str | int | None) -> bool:
@@ -139,6 +139,6 @@ class PersonalK(PrivacyModel):
         return self.replace(most=attained)
 
     @property
-    def ladder(self) -> Sequence[int]:
+    def weaker_thresholds(self) -> Sequence[int]:
         """Round numbers to promise at most, the least first."""
         return [step for step in _STEPS if self.most is None or step < self.most]

@@ -51,7 +51,7 @@ class PopulationUniqueness(AcrossModel):
     References
     ----------
     Dankar, F. K., El Emam, K., Neisa, A. and Roffey, T. (2012). Estimating the re-identification risk of clinical data
-    sets. BMC Medical Informatics and Decision Making 12:66.
+    sets. BMC Medical Informatics and Solution Making 12:66.
     Hoshino, N. (2001). Applying Pitman's sampling formula to microdata disclosure risk assessment. Journal of Official
     Statistics 17(4).
     Zayatz, L. (1991). Estimation of the number of unique population elements using a sample. US Bureau of the Census.
@@ -161,7 +161,7 @@ class PopulationUniqueness(AcrossModel):
         return None if told is None or told >= 1.0 else self.replace(threshold=told)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """Larger shares."""
         return rungs(self.threshold, 1.0)[1:]
 

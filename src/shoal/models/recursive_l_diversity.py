@@ -86,10 +86,10 @@ class RecursiveLDiversity(SensitiveModel):
         for (values, blank), size in zip(self.tally(census).rows, census.sizes.tolist(), strict=True):
             counts = sorted(values.values())
             most, rarer, depth = (counts[-1] if counts else 0) + blank, 0, len(counts)
-            for place, count in enumerate(counts):  # from the rarest on
+            for index, count in enumerate(counts):  # from the rarest on
                 rarer += count
                 if most * c.denominator < c.numerator * rarer:
-                    depth = len(counts) - place
+                    depth = len(counts) - index
                     break
             else:
                 depth = 0

@@ -31,7 +31,7 @@ class SampleUniqueness(AcrossModel):
     References
     ----------
     Dankar, F. K., El Emam, K., Neisa, A. and Roffey, T. (2012). Estimating the re-identification risk of clinical data
-    sets. BMC Medical Informatics and Decision Making 12:66.
+    sets. BMC Medical Informatics and Solution Making 12:66.
 
     Examples
     --------
@@ -80,6 +80,6 @@ class SampleUniqueness(AcrossModel):
         return None if told is None or told >= 1.0 else SampleUniqueness(threshold=told)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """Larger shares."""
         return rungs(self.threshold, 1.0)[1:]

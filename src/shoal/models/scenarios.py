@@ -215,7 +215,7 @@ class Scenarios(PrivacyModel):
         return self.replace(k=k, confidence=None if share is None else brief(share, up=True))
 
     @property
-    def ladder(self) -> Sequence[Attained]:
+    def weaker_thresholds(self) -> Sequence[Attained]:
         """Fewer records first, then larger shares."""
         if self.confidence is None:
             return range(1, self.k)

@@ -102,6 +102,6 @@ class TCloseness(SensitiveModel):
         return TCloseness(on=self.on, t=brief(attained, up=True), distance=self.distance)
 
     @property
-    def ladder(self) -> Sequence[float]:
+    def weaker_thresholds(self) -> Sequence[float]:
         """From just below 1 down to what is asked."""
         return rungs(self.t, 1.0)[1:]

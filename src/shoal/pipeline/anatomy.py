@@ -42,7 +42,7 @@ def anatomized(frame: pl.DataFrame, policy: Policy) -> Anatomized:
     assert isinstance(model, DistinctLDiversity)
     names = [name for name in frame.columns if name in {*policy.quasi_identifiers, *policy.pseudonyms.values()}]
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
-    keys = [f"q{place}" for place in range(len(names))]
+    keys = [f"q{index}" for index in range(len(names))]
     values = plain(frame[on])
     texts = [plain(frame[name]).cast(pl.String).alias(key) for name, key in zip(names, keys, strict=True)]
     records = pl.DataFrame([*texts, values.cast(pl.String).alias("value")]).with_row_index("row")

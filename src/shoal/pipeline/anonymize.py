@@ -23,7 +23,7 @@ from shoal.pipeline.pseudonyms import Key, pseudonymized
 from shoal.pipeline.publish import apply
 from shoal.pipeline.relaxations import explained
 from shoal.pipeline.release import Release, attained_by, disagreements
-from shoal.pipeline.solve import decide, limits
+from shoal.pipeline.solve import limits, solve
 from shoal.policy import Policy
 from shoal.policy.outputs import Anatomy
 
@@ -31,7 +31,7 @@ from shoal.policy.outputs import Anatomy
 def _loss_of(source: Source, policy: Policy) -> float:
     """Return what a policy would lose, or raise why it cannot be met."""
     trial = policy.replace(algorithm=policy.algorithm.trial())
-    return decide(source.frame, trial, times=source.times).loss
+    return solve(source.frame, trial, times=source.times).loss
 
 
 def anonymize(
@@ -48,8 +48,8 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.engines.counted.Tallied` one, or a path; it
-        is not changed.
+        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.engines.counted.CountedTable` one, or a path;
+        it is not changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
     progress
@@ -93,7 +93,7 @@ def anonymize(
     if isinstance(policy.output, Anatomy):
         return _in_two(source, named, policy, progress)
     try:
-        decision = decide(source.frame, policy, progress, source.times).bounded(bound, progress)
+        decision = solve(source.frame, policy, progress, source.times).bounded(bound, progress)
     except Infeasible as error:
         known = limits(source.frame, policy, source.times)
         raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
@@ -107,7 +107,7 @@ def anonymize(
         policy,
         original=source,
         subjects=applied.subjects,
-        asks=applied.asks,
+        requested_k=applied.requested_k,
         weights=applied.weights,
         beside=next(iter(made.parts.values()), None),
         rows=applied.rows,
@@ -125,7 +125,7 @@ def anonymize(
         source,
         made.frame,
         applied.subjects,
-        applied.asks,
+        applied.requested_k,
         applied.weights,
         decision.loss,
         made.parts,

@@ -125,7 +125,7 @@ def _columns(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         "sensitive": list(policy.sensitive),
         "subject": [policy.subject] if policy.subject is not None else [],
         "survey_weight": [policy.survey_weight] if policy.survey_weight is not None else [],
-        "models": list(policy.asks),
+        "models": list(policy.requested_k),
     }
     for role, names in roles.items():
         for name in names:
@@ -231,8 +231,8 @@ def _model(frame: pl.DataFrame, model: PrivacyModel, policy: Policy, where: str)
     except TableError:  # told already
         return
     wild = [name for name in columns if policy.sensitive[name].missing in ("wildcard", "suppress")]
-    table = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns.values())])
-    present = table.drop_nulls([str(place) for place, name in enumerate(columns) if name in wild]) if wild else table
+    table = pl.DataFrame([column.alias(str(index)) for index, column in enumerate(columns.values())])
+    present = table.drop_nulls([str(index) for index, name in enumerate(columns) if name in wild]) if wild else table
     values = present.unique().height if columns and frame.height else 0
     if columns and frame.height and model.least_values > max(values, 1):
         yield Fault(

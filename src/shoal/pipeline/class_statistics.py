@@ -33,10 +33,10 @@ def class_statistics(
     kept = ~_suppressed(published, policy)
     numbers, held = classes.filter(kept), rows.filter(kept)
     parts = []
-    for place, name in enumerate(policy.quasi_identifiers):
+    for index, name in enumerate(policy.quasi_identifiers):
         values = plain(raw[name]).gather(held)
         part = _moments(numbers, values, least_class(policy)) if is_measured(values) else _counts(numbers, values)
-        parts.append(part.with_columns(pl.lit(name).alias("column"), pl.lit(place).alias("place")))
+        parts.append(part.with_columns(pl.lit(name).alias("column"), pl.lit(index).alias("place")))
     table = pl.concat(parts).sort("class", "place", "value", nulls_last=False)
     return table.select("class", *STATISTICS).rename({"class": policy.output.numbered or ""})
 

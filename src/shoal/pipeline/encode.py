@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.algorithms.base import Problem, Progress, silent
 from shoal.encoding.domains import STAR, Domain
-from shoal.encoding.frequencies import Background, Frequencies, Known
+from shoal.encoding.frequencies import Background, Frequencies, SensitiveColumn
 from shoal.encoding.populations import Population, Survey
 from shoal.engines.columns import codes_of, column_domain, domain_of, ordered_texts, plain
 from shoal.engines.counted import Times, counted
@@ -23,7 +23,7 @@ from shoal.kernels.group import group
 from shoal.models.differential_privacy import DifferentialPrivacy
 from shoal.models.personal_k import PersonalK
 from shoal.pipeline.population import encode_population, encode_survey, weighs
-from shoal.pipeline.requested_k import asks_of, too_much
+from shoal.pipeline.requested_k import read_requested_k, too_much
 from shoal.pipeline.sampling import drawn
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
@@ -59,10 +59,10 @@ class Encoded:
     columns: tuple[Column, ...]
     frequencies: Frequencies
     cell_of_record: Ints
-    known: dict[str, Known]
+    known: dict[str, SensitiveColumn]
     barred_tuples: int
-    barred_cells: int
-    barred: int
+    forced_cells: int
+    forced_suppression: int
     why: str = ""
     """Why records are barred."""
     population: Population | None = None
@@ -91,10 +91,10 @@ class Encoded:
     @property
     def searchable(self) -> Frequencies:
         """The frequencies without the barred records."""
-        if not self.barred_cells:
+        if not self.forced_cells:
             return self.frequencies
         whole = self.frequencies
-        cells = len(whole.cell_counts) - self.barred_cells
+        cells = len(whole.cell_counts) - self.forced_cells
         return Frequencies(
             whole.tuples[: len(whole.tuples) - self.barred_tuples],
             whole.cell_tuples[:cells],
@@ -103,7 +103,7 @@ class Encoded:
             None if whole.subjects is None else whole.subjects[:cells],
         )
 
-    def barring(self, tuples: Bools) -> Encoded:
+    def suppressing(self, tuples: Bools) -> Encoded:
         """Return the same table with some of the searchable tuples barred too."""
         whole = self.frequencies
         out = np.append(tuples, np.ones(self.barred_tuples, bool))
@@ -120,8 +120,8 @@ class Encoded:
             frequencies=frequencies,
             cell_of_record=np.argsort(cell_order)[self.cell_of_record],
             barred_tuples=int(out.sum()),
-            barred_cells=int(out[whole.cell_tuples].sum()),
-            barred=int(whole.counts[out].sum()),
+            forced_cells=int(out[whole.cell_tuples].sum()),
+            forced_suppression=int(whole.counts[out].sum()),
         )
 
     def problem(self, policy: Policy, progress: Progress = silent) -> Problem:
@@ -129,9 +129,9 @@ class Encoded:
         if not self.searchable.records:
             raise Infeasible(f"every record must be suppressed {self.why}")
         may = self.may_suppress(policy)
-        allowed = may - self.barred
+        allowed = may - self.forced_suppression
         if allowed < 0:
-            raise Infeasible(f"{self.barred} records must be suppressed {self.why}, {may} may be")
+            raise Infeasible(f"{self.forced_suppression} records must be suppressed {self.why}, {may} may be")
         return Problem(
             self.searchable,
             self.columns,
@@ -141,54 +141,56 @@ class Encoded:
             allowed,
             policy.seed % _SEEDS,
             progress,
-            self.barred,
+            self.forced_suppression,
         )
 
 
 def encode(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Encoded:
     """Number the values of each column, and count the combinations; ``times`` is how often each record occurs."""
-    barred = np.zeros(frame.height, bool)
+    forced_suppression = np.zeros(frame.height, bool)
     columns, codes = [], []
     for name, spec in policy.quasi_identifiers.items():
         column, numbers = encode_column(frame, name, policy, times)
         columns.append(column)
         codes.append(numbers)
         if spec.missing == "suppress":
-            barred |= plain(frame[name]).is_null().to_numpy()
+            forced_suppression |= plain(frame[name]).is_null().to_numpy()
     sensitive, known = [], {}
-    for place, (name, role) in enumerate(policy.sensitive.items()):
+    for index, (name, role) in enumerate(policy.sensitive.items()):
         values = plain(frame[name])
         held = codes_of(values, domain := domain_of(values))
         if role.missing == "wildcard":
             held = np.where(held == len(domain), -1, held)
         if role.missing == "suppress":
-            barred |= values.is_null().to_numpy()
+            forced_suppression |= values.is_null().to_numpy()
         sensitive.append(held)
-        known[name] = _known(place, domain, held, role, times)
+        known[name] = _known(index, domain, held, role, times)
     subjects, survey = None, None
     if policy.subject is not None:
         people = plain(frame[policy.subject])
         subjects = codes_of(people, domain_of(people))
-    reasons = ["for their missing values"] if barred.any() else []
+    reasons = ["for their missing values"] if forced_suppression.any() else []
     for model in policy.models:
         if isinstance(model, PersonalK):
-            asks = asks_of(frame, model)
-            numbers, held = np.unique(asks, return_inverse=True)
-            known[model.on] = Known(len(sensitive), len(numbers), asks=numbers.astype(np.int64))
+            requested_k = read_requested_k(frame, model)
+            numbers, held = np.unique(requested_k, return_inverse=True)
+            known[model.on] = SensitiveColumn(len(sensitive), len(numbers), requested_k=numbers.astype(np.int64))
             sensitive.append(held.astype(np.int64))
-            out = too_much(asks, subjects)
-            reasons += [f"as they ask for more persons than there are (up to {asks[out].max()})"] if out.any() else []
-            barred |= out
+            out = too_much(requested_k, subjects)
+            reasons += (
+                [f"as they ask for more persons than there are (up to {requested_k[out].max()})"] if out.any() else []
+            )
+            forced_suppression |= out
     for model in policy.models:
         if isinstance(model, DifferentialPrivacy):
-            barred |= ~drawn(codes, model.share, policy.seed)
+            forced_suppression |= ~drawn(codes, model.share, policy.seed)
             reasons.append("as they are not in the sample")
     if weighs(policy):
         survey, held = encode_survey(frame, policy, len(sensitive))
         sensitive.append(held)
     only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
     return replace(
-        counted_codes(tuple(columns), codes, sensitive, known, subjects, barred, times),
+        counted_codes(tuple(columns), codes, sensitive, known, subjects, forced_suppression, times),
         why=" or ".join(reasons),
         population=encode_population(frame, policy, columns),
         survey=survey,
@@ -196,7 +198,7 @@ def encode(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Encoded:
     )
 
 
-def _known(place: int, domain: Domain, held: Ints, role: Sensitive, times: Times) -> Known:
+def _known(index: int, domain: Domain, held: Ints, role: Sensitive, times: Times) -> SensitiveColumn:
     """Return what models know of a sensitive column: its values, their order, their hierarchy."""
     blank = role.missing in ("own-value", "error") and bool((held == len(domain)).any())
     order = ordered_texts(domain, role)
@@ -211,7 +213,7 @@ def _known(place: int, domain: Domain, held: Ints, role: Sensitive, times: Times
         # however the top is called: it says nothing, and is no level of its own
         below = [n for n, names in enumerate(built.labels) if not n or {*names} - {None, STAR, role.hierarchy.root}]
         levels = built.codes[below][:, np.append(built.position, len(domain))[: len(domain) + blank]]
-    return Known(place, len(domain) + blank, ranks, levels)
+    return SensitiveColumn(index, len(domain) + blank, ranks, levels)
 
 
 def encode_column(frame: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> tuple[Column, Codes]:
@@ -246,14 +248,14 @@ def counted_codes(
     columns: tuple[Column, ...],
     codes: Sequence[Codes],
     sensitive: Sequence[Ints],
-    known: dict[str, Known],
+    known: dict[str, SensitiveColumn],
     subjects: Ints | None,
-    barred: Bools,
+    forced_suppression: Bools,
     times: Times,
 ) -> Encoded:
     """Count the combinations of records whose values are numbered already."""
     sizes = [2, *(column.levels.size for column in columns)]
-    tuple_of_record, tuple_rows = group([barred.astype(np.int8), *codes], sizes)
+    tuple_of_record, tuple_rows = group([forced_suppression.astype(np.int8), *codes], sizes)
     extra = [*sensitive, *([] if subjects is None else [subjects])]
     cell_of_record, cell_rows = group(
         [tuple_of_record, *(values + 1 for values in extra)],
@@ -273,7 +275,7 @@ def counted_codes(
         frequencies,
         cell_of_record,
         known,
-        int(barred[tuple_rows].sum()),
-        int(barred[cell_rows].sum()),
-        int(barred.sum() if times is None else times.to_numpy()[barred].sum()),
+        int(forced_suppression[tuple_rows].sum()),
+        int(forced_suppression[cell_rows].sum()),
+        int(forced_suppression.sum() if times is None else times.to_numpy()[forced_suppression].sum()),
     )

@@ -37,10 +37,10 @@ def with_ends(published: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> pl.
         vague = _vague(column_domain(raw, name, policy), policy.quasi_identifiers[name].hierarchy)
         texts = published[name].alias("values")
         ends = {text: None if text in vague else ends_of(text, kind) for text in texts.unique().to_list()}
-        place = published.columns.index(name) + 1
+        index = published.columns.index(name) + 1
         for side, suffix in enumerate(("low", "high")):
             numbers = [found[side] if (found := ends[text]) is not None else None for text in texts.to_list()]
-            published = published.insert_column(place + side, _typed(numbers, kind).alias(f"{name}.{suffix}"))
+            published = published.insert_column(index + side, _typed(numbers, kind).alias(f"{name}.{suffix}"))
     return published
 
 

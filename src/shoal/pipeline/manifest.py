@@ -12,12 +12,12 @@ from shoal.engines.fingerprint import fingerprint
 from shoal.engines.memory.source import Source
 from shoal.policy import Policy
 from shoal.policy.disclosure_weights import weigh
-from shoal.recodings.base import Told
+from shoal.recodings.base import RecodingSummary
 
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 
 
-def manifest_of(source: Source, policy: Policy, recoding: Told) -> dict[str, Any]:
+def manifest_of(source: Source, policy: Policy, recoding: RecodingSummary) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
 
     Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original

@@ -45,13 +45,13 @@ def encode_population(frame: pl.DataFrame, policy: Policy, columns: Sequence[Col
     return Population(tuples, np.bincount(numbers, minlength=len(rows)).astype(np.int64))
 
 
-def encode_survey(frame: pl.DataFrame, policy: Policy, place: int) -> tuple[Survey, Ints]:
+def encode_survey(frame: pl.DataFrame, policy: Policy, index: int) -> tuple[Survey, Ints]:
     """Return the weights of a survey, and the code of each record's weight."""
     assert policy.survey_weight is not None
     values = plain(frame[policy.survey_weight])
     domain = domain_of(values)
     amounts = [int((Decimal(text) * _PARTS).to_integral_value(ROUND_FLOOR)) for text in domain.texts]
-    return Survey(place, np.array(amounts, np.int64), _PARTS), codes_of(values, domain)
+    return Survey(index, np.array(amounts, np.int64), _PARTS), codes_of(values, domain)
 
 
 def unreadable(policy: Policy) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from shoal.engines.columns import codes_of, domain_of, plain
 from shoal.engines.counted import Times
 from shoal.pipeline.encode import Encoded
 from shoal.policy import Policy
-from shoal.recodings.publication import Publication, pieces_of
+from shoal.recodings.equivalence_classes import EquivalenceClasses, pieces_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,7 +38,7 @@ class Applied:
     frame: pl.DataFrame
     subjects: pl.Series | None
     """Where persons are counted: the person of each published record."""
-    asks: pl.DataFrame
+    requested_k: pl.DataFrame
     """What the person of each published record asks for: a column for each model that reads it."""
     weights: pl.Series | None
     """Where the weights of a survey count: the weight of each published record."""
@@ -51,7 +51,7 @@ class Applied:
 
 
 def apply(
-    frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: Publication, times: Times = None
+    frame: pl.DataFrame, policy: Policy, encoded: Encoded, publication: EquivalenceClasses, times: Times = None
 ) -> Applied:
     """Return the published table; of a tallied one how often each published record occurs.
 
@@ -60,7 +60,7 @@ def apply(
     """
     names = published_columns(frame, policy)
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
-    others = {name: f"o{place}" for place, name in enumerate(names) if name not in policy.quasi_identifiers}
+    others = {name: f"o{index}" for index, name in enumerate(names) if name not in policy.quasi_identifiers}
     columns = [plain(frame[name]).alias(key) for name, key in others.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
     rank = rank_of_class(publication)
@@ -68,7 +68,7 @@ def apply(
     table = kept[parts.rows].with_columns(pl.Series("class", rank[parts.members]), pl.Series("times", parts.times))
     if policy.subject is not None:
         table = table.with_columns(plain(frame[policy.subject])[parts.rows].alias("subject"))
-    asked = {name: f"a{place}" for place, name in enumerate(policy.asks)}
+    asked = {name: f"a{index}" for index, name in enumerate(policy.requested_k)}
     table = table.with_columns(plain(frame[name])[parts.rows].alias(key) for name, key in asked.items())
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
@@ -80,11 +80,11 @@ def apply(
     }
     published = pl.DataFrame({name: _alone(shown[name] if name in shown else table[others[name]]) for name in names})
     rows = table["row"]
-    asks = pl.DataFrame({name: table[key] for name, key in asked.items()})
+    requested_k = pl.DataFrame({name: table[key] for name, key in asked.items()})
     weights = plain(frame[policy.survey_weight]).gather(rows) if policy.survey_weight is not None else None
     people = None if policy.subject is None else table["subject"]
     shared = None if times is None else table["times"]
-    return Applied(published, people, asks, weights, rows, table["class"] + 1, shared)
+    return Applied(published, people, requested_k, weights, rows, table["class"] + 1, shared)
 
 
 def _alone(column: pl.Series) -> pl.Series:
@@ -114,7 +114,9 @@ class Parts:
         return Parts(self.rows[which], self.members[which], self.times[which])
 
 
-def shared_out(kept: pl.DataFrame, encoded: Encoded, publication: Publication, rank: Ints, times: Times) -> Parts:
+def shared_out(
+    kept: pl.DataFrame, encoded: Encoded, publication: EquivalenceClasses, rank: Ints, times: Times
+) -> Parts:
     """Return the records that are published, each with its class; one that several classes share in parts.
 
     ``kept`` is what is published of them as it is, with the number of each ``row``; ``rank`` the place of each class.
@@ -141,18 +143,18 @@ def shared_out(kept: pl.DataFrame, encoded: Encoded, publication: Publication, r
     return parts.inside(parts.members >= 0)
 
 
-def rank_of_class(publication: Publication) -> Ints:
+def rank_of_class(publication: EquivalenceClasses) -> Ints:
     """Return the place of each class in the order of what it shows."""
     count = publication.classes.count
     if not count:
         return np.zeros(0, np.int64)
     shown = pl.DataFrame(
         [
-            pl.Series(str(place), list(column.texts), dtype=pl.String).gather(pl.Series(column.ids))
-            for place, column in enumerate(publication.columns)
+            pl.Series(str(index), list(column.texts), dtype=pl.String).gather(pl.Series(column.ids))
+            for index, column in enumerate(publication.columns)
         ]
     ).with_row_index("class")
-    order = shown.sort([str(place) for place in range(len(publication.columns))], nulls_last=False)
+    order = shown.sort([str(index) for index in range(len(publication.columns))], nulls_last=False)
     rank = np.empty(count, np.int64)
     rank[order["class"].to_numpy()] = np.arange(count)
     return rank

@@ -172,7 +172,7 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
         if best is None:
             continue
         nearest = _asking(policy, number, best, trial)
-        less = model.ladder[max(model.ladder.index(best) - 1, 0) // 2]
+        less = model.weaker_thresholds[max(model.weaker_thresholds.index(best) - 1, 0) // 2]
         for other in _asking(policy, number, less, trial):  # leaves room: worth it only if it saves something
             (found if not nearest or other.loss < nearest[0].loss - 1e-9 else spare).append(other)
         found += nearest
@@ -196,16 +196,16 @@ def _weaker(policy: Policy, number: int, value: Any) -> Policy | None:
 
 def _best_value(policy: Policy, number: int, trial: _Trial) -> Any:
     """Return the most that can be asked of a model while all else stays as it is; ``None`` where nothing can."""
-    ladder = policy.models[number].ladder
-    low, high = -1, len(ladder)  # low works (or is nothing), high does not
+    weaker_thresholds = policy.models[number].weaker_thresholds
+    low, high = -1, len(weaker_thresholds)  # low works (or is nothing), high does not
     while high - low > 1:
         middle = (low + high) // 2
-        weaker = _weaker(policy, number, ladder[middle])
+        weaker = _weaker(policy, number, weaker_thresholds[middle])
         if weaker is not None and trial(weaker) is not None:
             low = middle
         else:
             high = middle
-    return ladder[low] if low >= 0 else None
+    return weaker_thresholds[low] if low >= 0 else None
 
 
 def _suppression(policy: Policy, trial: _Trial) -> Iterator[tuple[str, Policy]]:

@@ -20,9 +20,9 @@ from shoal.engines.memory.files import format_of, read_file
 from shoal.engines.memory.source import Source
 from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
 from shoal.errors import AuditFailed, Fault, WriteError
-from shoal.pipeline.release_folder import accompany, publish
+from shoal.pipeline.release_folder import publish, write_sidecars
 from shoal.policy import Policy
-from shoal.recodings.base import Told
+from shoal.recodings.base import RecodingSummary
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Release:
     table: Any
     """The published table, of the same library as the input."""
     policy: Policy
-    recoding: Told = field(repr=False)
+    recoding: RecodingSummary = field(repr=False)
     attained: dict[str, Any]
     """Model name → what the published table attains."""
     audit: Audit = field(repr=False)
@@ -45,7 +45,7 @@ class Release:
     frame: pl.DataFrame = field(repr=False)
     subjects: pl.Series | None = field(default=None, repr=False)
     """The person of each published record, for the owner's audits; never written."""
-    asks: pl.DataFrame | None = field(default=None, repr=False)
+    requested_k: pl.DataFrame | None = field(default=None, repr=False)
     """What the person of each published record asks for, for the owner's audits; never written."""
     weights: pl.Series | None = field(default=None, repr=False)
     """The weight of each published record where those of a survey count, for the owner's audits; never written."""
@@ -100,12 +100,12 @@ class Release:
         It is for the owner's later audits.
         """
         people = [] if self.subjects is None else [self.subjects.alias("subject")]
-        asks = [] if self.asks is None else self.asks.get_columns()
-        if not people and not asks:
+        requested_k = [] if self.requested_k is None else self.requested_k.get_columns()
+        if not people and not requested_k:
             hint = "name a subject column"
             raise WriteError("the policy counts records, not persons", where=str(path), hint=hint)
         try:
-            write_bytes(Path(path), to_bytes(pl.DataFrame([*people, *asks]), "csv"))
+            write_bytes(Path(path), to_bytes(pl.DataFrame([*people, *requested_k]), "csv"))
         except OSError as error:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
@@ -118,7 +118,7 @@ class Release:
         for name, table in tables.items():
             write_bytes(paths[name], to_bytes(table, kind))
         checked = self._read_back(tables, paths, kind, statistics=statistics)
-        return [*(path.name for path in paths.values()), *accompany(workshop, checked, self.manifest)]
+        return [*(path.name for path in paths.values()), *write_sidecars(workshop, checked, self.manifest)]
 
     def audit_again(self, table: object, beside: object = None, *, statistics: bool = False) -> Audit:
         """Audit a table as this release, with what only the owner knows of each published record."""
@@ -127,7 +127,9 @@ class Release:
             self.policy,
             original=self.source,
             subjects=self._of_each(self.subjects),
-            asks=None if self.asks is None or not self.asks.width else expanded(self.asks, self.times),
+            requested_k=None
+            if self.requested_k is None or not self.requested_k.width
+            else expanded(self.requested_k, self.times),
             weights=self._of_each(self.weights),
             statistics=statistics,
             beside=beside,

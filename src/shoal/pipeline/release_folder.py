@@ -34,7 +34,7 @@ def publish(folder: Path, make: Callable[[Path], list[str]], sources: Sequence[P
     sources
         Files that must not be replaced: the original table.
     """
-    _spare(folder, sources)
+    _protect_source(folder, sources)
     again = (folder / "manifest.json").exists()  # an earlier release may be replaced, a folder of somebody else not
     try:
         with _hidden(folder) as workshop:
@@ -57,7 +57,7 @@ def publish(folder: Path, make: Callable[[Path], list[str]], sources: Sequence[P
     return {Path(name).stem: folder / name for name in names}
 
 
-def accompany(workshop: Path, checked: Audit, manifest: dict[str, Any]) -> list[str]:
+def write_sidecars(workshop: Path, checked: Audit, manifest: dict[str, Any]) -> list[str]:
     """Write what goes with a table that lies in a workshop: audit, report, and the manifest that vouches for all."""
     if manifest.get("policy_hash") != checked.policy.hash:
         raise AuditFailed("the manifest speaks of another policy", got=str(manifest.get("policy_hash")))
@@ -68,7 +68,7 @@ def accompany(workshop: Path, checked: Audit, manifest: dict[str, Any]) -> list[
     return ["audit.json", "report.html", "manifest.json"]
 
 
-def _spare(folder: Path, sources: Sequence[Path]) -> None:
+def _protect_source(folder: Path, sources: Sequence[Path]) -> None:
     for source in sources:
         if source.resolve().parent == folder.resolve() and source.stem in _STEMS:
             raise WriteError(

@@ -17,19 +17,19 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def asks_of(frame: pl.DataFrame, model: PersonalK) -> Ints:
+def read_requested_k(frame: pl.DataFrame, model: PersonalK) -> Ints:
     """Return what each record is to be promised: what it asks for, up to the most; the default where it says nothing.
 
     Examples
     --------
     >>> from shoal.models import PersonalK
-    >>> asks_of(pl.DataFrame({"own": [3, None, 2.0]}, strict=False), PersonalK(on="own", default=5))
+    >>> read_requested_k(pl.DataFrame({"own": [3, None, 2.0]}, strict=False), PersonalK(on="own", default=5))
     array([3, 5, 2])
     """
     numbers = _numbers(plain(frame[model.on]))
     numbers = numbers if model.default is None else numbers.fill_null(model.default)
-    asks = numbers.to_numpy().astype(np.int64)
-    return asks if model.most is None else np.minimum(asks, model.most)
+    requested_k = numbers.to_numpy().astype(np.int64)
+    return requested_k if model.most is None else np.minimum(requested_k, model.most)
 
 
 def _numbers(column: pl.Series) -> pl.Series:
@@ -41,19 +41,19 @@ def _numbers(column: pl.Series) -> pl.Series:
     return whole.set(((whole != numbers) | (whole < 1)).fill_null(True), None)
 
 
-def too_much(asks: Ints, subjects: Ints | None) -> Bools:
+def too_much(requested_k: Ints, subjects: Ints | None) -> Bools:
     """Return the records that ask for more persons than there are, even if all who can be served are in one class.
 
     Examples
     --------
-    >>> too_much(np.array([1, 2, 4, 9]), None)  # without the last, three are left, and one of them asks for four
+    >>> too_much(np.array([1, 2, 4, 9]), None)  # without the last, three are left, and one of them requested_k for four
     array([False, False,  True,  True])
     """
-    out = np.zeros(len(asks), bool)
+    out = np.zeros(len(requested_k), bool)
     while True:
         left = ~out
         persons = int(left.sum()) if subjects is None else len(np.unique(subjects[left]))
-        more = left & (asks > persons)
+        more = left & (requested_k > persons)
         if not more.any():
             return out
         out |= more
@@ -80,37 +80,37 @@ def ask_faults(frame: pl.DataFrame, model: PersonalK, policy: Policy, where: str
     if wrong.any() or absent.any() or not frame.height:
         return
     if people is not None:
-        yield from _of_two_minds(asks_of(frame, model), people, where)
-    yield from _more_than_there_are(asks_of(frame, model), people, policy, where)
+        yield from _of_two_minds(read_requested_k(frame, model), people, where)
+    yield from _more_than_there_are(read_requested_k(frame, model), people, policy, where)
 
 
 def _records(which: pl.Series) -> str:
     """Name records by their numbers, the first is 1."""
-    places = which.arg_true().to_list()
-    shown = ", ".join(str(place + 1) for place in places[:5])
-    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-    return f"record{'s' if len(places) > 1 else ''} {shown}{more}"
+    indices = which.arg_true().to_list()
+    shown = ", ".join(str(index + 1) for index in indices[:5])
+    more = f" and {len(indices) - 5} more" if len(indices) > 5 else ""
+    return f"record{'s' if len(indices) > 1 else ''} {shown}{more}"
 
 
-def _of_two_minds(asks: Ints, people: pl.Series, where: str) -> Iterator[Fault]:
-    table = pl.DataFrame([people.alias("person"), pl.Series("ask", asks)])
+def _of_two_minds(requested_k: Ints, people: pl.Series, where: str) -> Iterator[Fault]:
+    table = pl.DataFrame([people.alias("person"), pl.Series("ask", requested_k)])
     differing = table.group_by("person").agg(pl.col("ask").n_unique()).filter(pl.col("ask") > 1).height
     if differing:
         hint = "give all records of a person the same"
         yield Fault("persons ask for different k in their records", where, f"{differing} persons", hint)
 
 
-def _more_than_there_are(asks: Ints, people: pl.Series | None, policy: Policy, where: str) -> Iterator[Fault]:
+def _more_than_there_are(requested_k: Ints, people: pl.Series | None, policy: Policy, where: str) -> Iterator[Fault]:
     subjects = None if people is None else people.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    out = too_much(asks, subjects)
+    out = too_much(requested_k, subjects)
     if not out.any():
         return
-    persons = len(asks) if people is None else people.n_unique()
-    enough = int(out.sum()) <= policy.may_suppress(len(asks))
+    persons = len(requested_k) if people is None else people.n_unique()
+    enough = int(out.sum()) <= policy.may_suppress(len(requested_k))
     yield Fault(
         "these can only be suppressed: they ask to be among more persons than there are",
         where,
-        f"{int(out.sum())} records that ask for up to {asks[out].max()} of {persons}",
+        f"{int(out.sum())} records that ask for up to {requested_k[out].max()} of {persons}",
         f"promise at most {persons} (most), or let them be suppressed (max_suppressed)",
         "warning" if enough else "infeasible",
     )

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms._coarsest import Remainder, coarsest
-from shoal.algorithms._held import held_back, hopeless
+from shoal.algorithms._unattainable import find_blocking_boundaries, unattainable
 from shoal.algorithms.base import Problem, Progress, silent
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.encoding.frequencies import Classes
@@ -22,22 +22,22 @@ from shoal.models.base import titles
 from shoal.pipeline.encode import Encoded, encode
 from shoal.pipeline.relaxations import Limits
 from shoal.policy import Policy
-from shoal.recodings.base import Column, Floats, Proof, Recoding, Shown
+from shoal.recodings.base import Column, ColumnLabels, Floats, Proof, Recoding
+from shoal.recodings.equivalence_classes import EquivalenceClasses, publish
 from shoal.recodings.full_domain import FullDomain
 from shoal.recodings.local import Local
-from shoal.recodings.publication import Publication, publish
 from shoal.utility.base import Outcome
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
 
 @dataclass(frozen=True)
-class Decision:
+class Solution:
     """What a search decided for a table."""
 
     policy: Policy
     encoded: Encoded
     recoding: Recoding
-    publication: Publication
+    publication: EquivalenceClasses
 
     @cached_property
     def attained(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Decision:
         """The certainty penalty that no local recoding can go below, where the recoding is local and it was sought."""
         return self.recoding.proof.bound if isinstance(self.recoding, Local) and self.recoding.proof else None
 
-    def bounded(self, how: LowerBound | None = None, progress: Progress = silent) -> Decision:
+    def bounded(self, how: LowerBound | None = None, progress: Progress = silent) -> Solution:
         """Return the same decision with a bound on what any local recoding loses, where this one is local.
 
         By default the bound takes about a tenth of the time of the search.
@@ -76,8 +76,10 @@ class Decision:
             return self
         problem = self.encoded.problem(self.policy, progress)
         found = (how or LowerBound.beside(self.policy.algorithm, problem)).of(problem)
-        barred, records = self.encoded.barred, self.encoded.frequencies.records
-        total = (found.total * (records - barred) + barred) / records  # a barred record is suppressed by any recoding
+        forced_suppression, records = self.encoded.forced_suppression, self.encoded.frequencies.records
+        total = (
+            found.total * (records - forced_suppression) + forced_suppression
+        ) / records  # a barred record is suppressed by any recoding
         loss = CertaintyPenalty().measure(self.outcome()).total
         proof = Proof(loss, total, stopped=self.recoding.stopped, notes=(found.how,))
         return replace(self, recoding=replace(self.recoding, proof=proof))
@@ -99,7 +101,7 @@ class Decision:
             np.array([kept @ (shown.penalties == 0.0) for _, shown in columns], np.float64),
             np.array([kept @ _climbs(shown, column) for column, shown in columns]),
             np.array([kept @ np.log2(np.maximum(shown.stands_for, 1)) for _, shown in columns]),
-            np.array([column.informed for column, _ in columns]),
+            np.array([column.log_value_counts for column, _ in columns]),
             np.array([column.levels.size for column, _ in columns], np.float64),
             np.array([column.levels.height for column, _ in columns], np.float64),
             publication.suppressed - publication.held - publication.dropped,
@@ -107,20 +109,20 @@ class Decision:
         )
 
 
-def _climbs(shown: Shown, column: Column) -> Floats:
+def _climbs(shown: ColumnLabels, column: Column) -> Floats:
     """The level of what each class shows, as a share of the height; ``*`` is the top."""
     return np.where(shown.stars, 1.0, shown.levels / max(column.levels.height, 1))
 
 
-def decide(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, times: Times = None) -> Decision:
+def solve(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, times: Times = None) -> Solution:
     """Encode a table, search, and make the recoding final; ``times`` is how often each record occurs."""
     progress("counting", 0, 0)
     if not frame.height:
         raise Infeasible("the table has no records")
-    return settle(encode(frame, policy, times), policy, progress)
+    return solve_encoded(encode(frame, policy, times), policy, progress)
 
 
-def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Decision:
+def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Solution:
     """Search, and make the recoding final.
 
     Raises
@@ -129,9 +131,9 @@ def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Dec
         Nothing complies; :class:`~shoal.errors.NotFound` where the search only gave up.
     """
     if policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
-        return _settle_levels(encoded, policy, progress)
-    encoded = _without_hopeless(encoded, policy.algorithm.posed(encoded.problem(policy, progress)))
-    problem = policy.algorithm.posed(encoded.problem(policy, progress))
+        return _solve_levels(encoded, policy, progress)
+    encoded = _without_hopeless(encoded, policy.algorithm.to_classwise(encoded.problem(policy, progress)))
+    problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
         return _finish(policy.algorithm.search(problem), encoded, policy)
     except Infeasible as error:
@@ -143,14 +145,14 @@ def settle(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Dec
     return min(found, key=lambda decision: CertaintyPenalty().measure(decision.outcome()).total)
 
 
-def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Decision:
+def _solve_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Solution:
     """Search among full-domain recodings."""
-    problem = policy.algorithm.posed(encoded.problem(policy, progress))
+    problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
         return _finish(policy.algorithm.search(problem), encoded, policy)
     except Infeasible:
         if encoded.starred:  # what breaks a model as a class of stars may comply where it is left out
-            return _settle_levels(replace(encoded, starred=False), policy, progress)
+            return _solve_levels(replace(encoded, starred=False), policy, progress)
         if not _may_star(encoded, policy) or not problem.attainable:
             raise
         found = _complying(_as_stars(problem, [column.max_level for column in encoded.columns]), encoded, policy)
@@ -161,7 +163,7 @@ def _settle_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Deci
 
 def _may_star(encoded: Encoded, policy: Policy) -> bool:
     """Whether some records are suppressed whatever a search does, and what is published may follow from the data."""
-    forced = bool(encoded.barred) or any(column.limits is not None for column in encoded.columns)
+    forced = bool(encoded.forced_suppression) or any(column.limits is not None for column in encoded.columns)
     fixed = policy.algorithm.data_independent or any(model.draws for model in policy.models)
     return forced and not fixed
 
@@ -178,7 +180,7 @@ def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
     return FullDomain({column.name: level for column, level in zip(problem.columns, levels, strict=True)}, beyond)
 
 
-def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Decision]:
+def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Solution]:
     """Yield what can be published after a search found nothing: some records given up, the others searched again."""
     tops = [column.levels.height for column in encoded.columns]
     stars = [[_as_stars(problem, tops)]] if _may_star(encoded, policy) else []
@@ -189,7 +191,7 @@ def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[D
             yield found
 
 
-def _complying(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision | None:
+def _complying(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution | None:
     """Return a decision that keeps every model as it is counted here, if the recoding is one."""
     try:
         decision = _finish(recoding, encoded, policy)
@@ -219,7 +221,7 @@ def _not_found(error: Infeasible) -> Infeasible:
     return NotFound([replace(first, what=f"not found: {first.what}"), *rest], blocking=error.blocking)
 
 
-def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision:
+def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
     """Make a recoding final, or say why it cannot be published."""
     recoding = recoding.extended(encoded.frequencies)
     if encoded.part is not None:
@@ -230,7 +232,7 @@ def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision:
     allowed, silent_records = encoded.may_suppress(policy), publication.shows_nothing(alone=encoded.part is None)
     if silent_records > allowed:
         raise Infeasible(f"{silent_records} records would be suppressed or show nothing, {allowed} may")
-    decision = Decision(policy, encoded, recoding, publication)
+    decision = Solution(policy, encoded, recoding, publication)
     for (title, attained), model in zip(decision.attained.items(), policy.models, strict=True):
         # a search by classes knows neither what becomes of the starred, nor who is in several classes
         across = model.by_class is not model or not (model.classwise or policy.algorithm.looks_across)
@@ -239,7 +241,7 @@ def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Decision:
     return decision
 
 
-def _published(recoding: Recoding, encoded: Encoded, policy: Policy) -> Publication:
+def _published(recoding: Recoding, encoded: Encoded, policy: Policy) -> EquivalenceClasses:
     """Make a recoding final."""
     return publish(
         recoding,
@@ -261,19 +263,19 @@ def _of_a_part(recoding: Recoding, encoded: Encoded, policy: Policy) -> Recoding
     if _published(recoding, encoded, policy).shows_nothing(alone=False) <= encoded.may_suppress(policy):
         return recoding
     cells = len(encoded.frequencies.cell_counts)
-    members = np.where(np.arange(cells) < cells - encoded.barred_cells, 0, -1)
+    members = np.where(np.arange(cells) < cells - encoded.forced_cells, 0, -1)
     return Local(members.astype(np.int64), part=True)
 
 
 def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
     """Bar the records that no recoding within the boundaries can keep: a search would give others up for them."""
-    out = hopeless(problem)
+    out = unattainable(problem)
     records = int(problem.frequencies.counts[out].sum())
     if records > problem.max_suppressed:
         raise Infeasible(
             f"records that cannot comply within the boundaries: {records}, may be suppressed: {problem.max_suppressed}"
         )
-    return encoded.barring(out) if records else encoded
+    return encoded.suppressing(out) if records else encoded
 
 
 def limits(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Limits:
@@ -281,13 +283,13 @@ def limits(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Limits:
     if not frame.height:
         return Limits([None for _ in policy.models], {}, blocked=True)
     encoded = encode(frame, policy, times)
-    blocked = encoded.barred > encoded.may_suppress(policy) or not encoded.searchable.records
+    blocked = encoded.forced_suppression > encoded.may_suppress(policy) or not encoded.searchable.records
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
     people = encoded.population
     whole = replace(whole, matches=None if people is None else lambda: np.array([people.size], np.int64))
     ceilings = [model.measure(whole, encoded.background) for model in policy.models]
     boundaries: dict[str, dict[str, int]] = {}
     if not blocked and any(column.boundaries for column in policy.quasi_identifiers.values()):
-        problem = policy.algorithm.posed(encoded.problem(policy))
-        boundaries = held_back(problem, as_they_are=policy.algorithm.needs_hierarchies)
+        problem = policy.algorithm.to_classwise(encoded.problem(policy))
+        boundaries = find_blocking_boundaries(problem, as_they_are=policy.algorithm.needs_hierarchies)
     return Limits(ceilings, boundaries, blocked=blocked)

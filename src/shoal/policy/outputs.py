@@ -145,12 +145,12 @@ class Statistics(OutputForm):
 
     def faults(self, policy: Declared) -> Iterator[Fault]:
         """Yield models that statistics break, classes that may be single records, persons who weigh too much."""
-        for place, model in enumerate(policy.models):
+        for index, model in enumerate(policy.models):
             if {"persons", "everyone", "population"} & {*model.needs} or model.scenarios(
                 tuple(policy.quasi_identifiers)
             ):
                 what = f"{model.key()} counts whom the texts could mean, and statistics rule some of them out"
-                yield Fault(what, f"models[{place}]", hint="say output: generalized")
+                yield Fault(what, f"models[{index}]", hint="say output: generalized")
         if least_class(policy) < 2:
             hint = "ask for k-anonymity too"
             yield Fault(
@@ -212,10 +212,10 @@ class Anatomy(OutputForm):
 
     def faults(self, policy: Declared) -> Iterator[Fault]:
         """Yield what anatomy does not keep: other models, other columns, several records of a person."""
-        for place, model in enumerate(policy.models):
+        for index, model in enumerate(policy.models):
             if not isinstance(model, DistinctLDiversity) or len(model.sensitive_columns) != 1:
                 what = f"anatomy publishes quasi-identifiers as they are and cannot promise {model.key()}"
-                yield Fault(what, f"models[{place}]", hint="ask for distinct-l-diversity on one column")
+                yield Fault(what, f"models[{index}]", hint="ask for distinct-l-diversity on one column")
         if len(policy.models) != 1 or len(policy.sensitive) != 1:
             got = f"{len(policy.models)} models, {len(policy.sensitive)} sensitive columns"
             yield Fault("anatomy protects one sensitive column by one model", "output", got)

@@ -146,7 +146,7 @@ class Policy(Frozen):
         """
         met = [name for name in self.presets if not presets.find(name).unmet(models)]
         read = {name for model in models for name in model.hidden_columns}
-        unread = {name: Identifier() for name in self.asks if name not in read}
+        unread = {name: Identifier() for name in self.requested_k if name not in read}
         return self.replace(models=models, presets=met, identifiers=unread | self.identifiers)
 
     @field_validator("loss")
@@ -262,7 +262,7 @@ class Policy(Frozen):
     def hidden(self) -> tuple[str, ...]:
         """The columns that are never published: identifiers, the subject, and what each person asks for."""
         people = () if self.subject is None else (self.subject,)
-        return tuple(dict.fromkeys((*self.identifiers, *people, *self.asks)))
+        return tuple(dict.fromkeys((*self.identifiers, *people, *self.requested_k)))
 
     @property
     def pseudonyms(self) -> dict[str, str]:
@@ -270,7 +270,7 @@ class Policy(Frozen):
         return {name: f"{name}.pseudonym" for name, column in self.identifiers.items() if column.pseudonym}
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def requested_k(self) -> tuple[str, ...]:
         """The columns of what each person asks for."""
         return tuple(name for model in self.models for name in model.hidden_columns)
 
@@ -393,8 +393,8 @@ def _of_a_sample(policy: Policy) -> Iterator[Fault]:
         yield Fault("more would be told than the texts of a sample", "output", ", ".join(more), "leave them out")
     if policy.subject is not None:
         yield Fault("it protects records, not persons with several", "subject", policy.subject)
-    if policy.asks:
-        yield Fault("other models must not read further columns", "models", ", ".join(policy.asks))
+    if policy.requested_k:
+        yield Fault("other models must not read further columns", "models", ", ".join(policy.requested_k))
     if policy.suppressed != "drop":
         hint = "say suppressed: drop"
         yield Fault("how many are suppressed would be published", "suppressed", policy.suppressed, hint)

@@ -63,13 +63,13 @@ def identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identi
     """
     sample = frame.gather_every(max(-(-frame.height // _RECORDS), 1))
     codes = [_codes(sample[name]) for name in columns]
-    measured = {chosen: _ratios([codes[place] for place in chosen], sample.height) for chosen in _sets(len(codes))}
-    gains = [_gain(place, measured) for place in range(len(codes))]
+    measured = {chosen: _ratios([codes[index] for index in chosen], sample.height) for chosen in _sets(len(codes))}
+    gains = [_gain(index, measured) for index in range(len(codes))]
     most = max(gains, default=0.0)
     found = {}
-    for place, name in enumerate(columns):
-        weight = max(1, round(HEAVIEST * gains[place] / most)) if most > 0 else 1
-        found[name] = Identifying(*measured[(place,)], gains[place], weight)
+    for index, name in enumerate(columns):
+        weight = max(1, round(HEAVIEST * gains[index] / most)) if most > 0 else 1
+        found[name] = Identifying(*measured[(index,)], gains[index], weight)
     return found
 
 
@@ -103,11 +103,11 @@ def _ratios(columns: Sequence[tuple[Ints, int]], records: int) -> tuple[float, f
     return len(rows) / records, 1.0 - alike
 
 
-def _gain(place: int, measured: dict[tuple[int, ...], tuple[float, float]]) -> float:
+def _gain(index: int, measured: dict[tuple[int, ...], tuple[float, float]]) -> float:
     """Return what a column adds to the sets without it, on average over their sizes and both ratios."""
     by_size: dict[int, list[float]] = {}
     for chosen, (distinction, separation) in measured.items():
-        if place in chosen:
-            rest = measured[tuple(other for other in chosen if other != place)]
+        if index in chosen:
+            rest = measured[tuple(other for other in chosen if other != index)]
             by_size.setdefault(len(chosen), []).append((distinction - rest[0] + separation - rest[1]) / 2)
     return float(np.mean([np.mean(gains) for gains in by_size.values()]))

@@ -2,9 +2,9 @@
 
 from shoal.recodings.base import Column, Recoding
 from shoal.recodings.bounded import Bounded
+from shoal.recodings.equivalence_classes import EquivalenceClasses, publish
 from shoal.recodings.full_domain import FullDomain
 from shoal.recodings.intervals import Intervals
 from shoal.recodings.local import Local
-from shoal.recodings.publication import Publication, publish
 
-__all__ = ["Bounded", "Column", "FullDomain", "Intervals", "Local", "Publication", "Recoding", "publish"]
+__all__ = ["Bounded", "Column", "EquivalenceClasses", "FullDomain", "Intervals", "Local", "Recoding", "publish"]

@@ -53,8 +53,8 @@ class Column:
         levels = self.levels
         limits = np.full(levels.size, levels.height, np.int64) if self.limits is None else self.limits
         labels = levels.codes[limits, np.arange(levels.size)]
-        _, first, place = np.unique(limits * levels.size + labels, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[place].astype(np.int64)
+        _, first, index = np.unique(limits * levels.size + labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[index].astype(np.int64)
 
     @property
     def boundaries(self) -> tuple[str, ...]:
@@ -65,14 +65,14 @@ class Column:
         return tuple(dict.fromkeys(str(self.levels.text(int(self.limits[code]), code)) for code in held))
 
     @property
-    def informed(self) -> float:
+    def log_value_counts(self) -> float:
         """log2 of the records with the same value, summed over the records: what the raw column tells least."""
         own = self.levels.own.astype(np.float64)
         return float((own * np.log2(np.maximum(own, 1.0))).sum())
 
 
 @dataclass(frozen=True)
-class Shown:
+class ColumnLabels:
     """What a column shows in each class: texts, and which of them each class has."""
 
     texts: tuple[str | None, ...]
@@ -86,7 +86,7 @@ class Shown:
     covers: Callable[[], Bools] = field(repr=False)
     """Gives ``[text, code]``: whether a text may stand for a value."""
 
-    def take(self, classes: npt.NDArray[np.generic]) -> Shown:
+    def take(self, classes: npt.NDArray[np.generic]) -> ColumnLabels:
         """Return what some classes show, given by their numbers or by a mask."""
         return replace(
             self,
@@ -101,7 +101,7 @@ class Shown:
         """Which classes show ``*``."""
         return np.array([text == STAR for text in self.texts], bool)[self.ids]
 
-    def replaced(self, classes: Bools, others: Shown) -> Shown:
+    def replaced(self, classes: Bools, others: ColumnLabels) -> ColumnLabels:
         """Return the same, but for some classes (a mask) what others show, one for each, at the same levels."""
         ids, penalties, stands_for = self.ids.copy(), self.penalties.copy(), self.stands_for.copy()
         ids[classes] = len(self.texts) + others.ids
@@ -110,11 +110,11 @@ class Shown:
         def covers() -> Bools:
             return np.vstack([self.covers(), others.covers()])
 
-        return Shown(self.texts + others.texts, ids, penalties, self.levels, stands_for, covers)
+        return ColumnLabels(self.texts + others.texts, ids, penalties, self.levels, stands_for, covers)
 
 
 @dataclass(frozen=True)
-class Draft:
+class ClassAssignment:
     """A recoding worked out: the class of each piece, and what each class shows.
 
     A piece is a cell of the frequencies, or a part of one where a search split it; class -1 is suppressed.
@@ -124,7 +124,7 @@ class Draft:
     cells: Ints | None
     weights: Ints
     count: int
-    columns: tuple[Shown, ...]
+    columns: tuple[ColumnLabels, ...]
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Round:
         return {**raised, "attained": attained, "failing": self.failing, "text": str(self)}
 
 
-class Told(Protocol):
+class RecodingSummary(Protocol):
     """What a release says of how it was made: a recoding; or the groups of an anatomy, or the blocks of Spark."""
 
     @property
@@ -250,7 +250,7 @@ class Recoding(ABC):
     """How the search came to its answer, where it tells its steps."""
 
     @abstractmethod
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Work the recoding out."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shoal.encoding.domains import STAR
 from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Round, Shown
+from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Ints, Recoding, Round
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Bounded(Recoding):
     """For each tuple whether it is suppressed."""
     rounds: tuple[Round, ...] = ()
 
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Group the tuples by what they show."""
         capped = [Capped.of(column, self.levels[column.name]) for column in columns]
         kept = ~self.suppressed
@@ -77,7 +77,7 @@ class Bounded(Recoding):
         shown = tuple(
             _shown(column, shows, held[rows]) for column, shows, held in zip(columns, capped, codes, strict=True)
         )
-        return Draft(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
+        return ClassAssignment(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
 
     def extended(self, frequencies: Frequencies) -> Bounded:
         """Suppress the tuples that the search did not see."""
@@ -90,9 +90,9 @@ class Bounded(Recoding):
         return {"recoding": "bounded", "levels": dict(self.levels), **rounds}
 
 
-def _shown(column: Column, shows: Capped, codes: npt.NDArray[np.integer[Any]]) -> Shown:
+def _shown(column: Column, shows: Capped, codes: npt.NDArray[np.integer[Any]]) -> ColumnLabels:
     levels, at = column.levels, shows.levels[codes]
-    return Shown(
+    return ColumnLabels(
         shows.texts,
         shows.ids[codes],
         levels.penalties[at, codes],

@@ -8,11 +8,11 @@ import numpy as np
 
 from shoal.encoding.frequencies import Classes
 from shoal.encoding.populations import Population
-from shoal.recodings.base import Column, Ints, Shown
+from shoal.recodings.base import Column, ColumnLabels, Ints
 from shoal.recodings.forms import FORMS, Members, narrowest
 
 
-def matching(population: Population, shown: Sequence[Shown]) -> Ints:
+def matching(population: Population, shown: Sequence[ColumnLabels]) -> Ints:
     """Return how many persons match what each class shows."""
     return population.matching([column.ids for column in shown], [column.covers() for column in shown])
 
@@ -32,12 +32,12 @@ def matching_locally(population: Population, classes: Classes, columns: tuple[Co
     present, numbers = np.unique(pairs // width, return_inverse=True)
     members = Members(numbers.astype(np.int64), len(present))
     codes = frequencies.tuples[pairs % width].astype(np.int64)
-    shown = [FORMS[c.form](c.levels, members, codes[:, place]) for place, c in enumerate(columns)]
+    shown = [FORMS[c.form](c.levels, members, codes[:, index]) for index, c in enumerate(columns)]
     found = np.zeros(classes.count, np.int64)
     found[present] = matching(population, shown)
     silent = np.logical_and.reduce([column.stars for column in shown])
     silent &= classes.records[present] < frequencies.records
     if silent.any():
-        narrow = [narrowest(c, members, codes[:, place]) for place, c in enumerate(columns)]
+        narrow = [narrowest(c, members, codes[:, index]) for index, c in enumerate(columns)]
         found[present[silent]] = matching(population, [column.take(silent) for column in narrow])
     return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.encoding.domains import STAR, write_set
 from shoal.hierarchies.base import Levels
-from shoal.recodings.base import Bools, Column, Floats, Form, Ints, Shown
+from shoal.recodings.base import Bools, Column, ColumnLabels, Floats, Form, Ints
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Members:
         return np.minimum.reduceat(codes, self.starts), np.maximum.reduceat(codes, self.starts)
 
 
-def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
+def labels(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the lowest common ancestor of each class.
 
     Codes are in hierarchy order, so the ancestor of the least and the greatest is the ancestor of all.
@@ -42,7 +42,7 @@ def labels(levels: Levels, members: Members, codes: Ints) -> Shown:
     ids = levels.label_offsets[level] + levels.codes[level, low]
     texts = tuple(label for names in levels.labels for label in names)
     penalties, records = levels.penalties[level, low], levels.records[level, low]
-    return Shown(texts, ids.astype(np.int64), penalties, level, records, lambda: levels.covers)
+    return ColumnLabels(texts, ids.astype(np.int64), penalties, level, records, lambda: levels.covers)
 
 
 def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
@@ -53,7 +53,7 @@ def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
     return level
 
 
-def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
+def ranges(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the least and the greatest value of each class, ``*`` where a missing value is among others."""
     if not levels.natural:
         raise ValueError("ranges need values in their natural order")
@@ -66,7 +66,7 @@ def ranges(levels: Levels, members: Members, codes: Ints) -> Shown:
     stands_for = np.where(low == high, levels.records[0][low], reached[high + 1] - reached[low])
     stands_for = np.where(mixed, reached[-1], stands_for)
     common = _common_level(levels, low, high)
-    return Shown(texts, ids.astype(np.int64), penalties, common, stands_for, partial(_in_ranges, levels, pairs))
+    return ColumnLabels(texts, ids.astype(np.int64), penalties, common, stands_for, partial(_in_ranges, levels, pairs))
 
 
 def _in_ranges(levels: Levels, pairs: Ints) -> Bools:
@@ -96,7 +96,7 @@ def _range_penalties(levels: Levels, low: Ints, high: Ints) -> Floats:
     return np.where(mixed, 1.0, np.where(low == high, levels.penalties[0][low], shares))
 
 
-def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
+def sets(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the set of values of each class; a missing value that matches anything makes it ``*``."""
     pairs = np.unique(members.classes * levels.size + codes)
     classes, values = np.divmod(pairs, levels.size)
@@ -120,7 +120,7 @@ def sets(levels: Levels, members: Members, codes: Ints) -> Shown:
             penalties[number], stands_for[number] = 1.0, levels.records[-1, 0]
     common = _common_level(levels, *members.bounds(codes))
     covers = partial(_in_sets, levels, tuple(texts), [np.frombuffer(key, values.dtype) for key in numbers])
-    return Shown(tuple(texts), ids, penalties, common, stands_for, covers)
+    return ColumnLabels(tuple(texts), ids, penalties, common, stands_for, covers)
 
 
 def _in_sets(levels: Levels, texts: Sequence[str | None], held: Sequence[Ints]) -> Bools:
@@ -144,14 +144,14 @@ def _set_text(levels: Levels, codes: Ints) -> str | None:
     return write_set(texts)
 
 
-FORMS: dict[Form, Callable[[Levels, Members, Ints], Shown]] = {
+FORMS: dict[Form, Callable[[Levels, Members, Ints], ColumnLabels]] = {
     "labels": labels,
     "ranges": ranges,
     "sets": sets,
 }
 
 
-def narrowest(column: Column, members: Members, codes: Ints) -> Shown:
+def narrowest(column: Column, members: Members, codes: Ints) -> ColumnLabels:
     """Show the range of each class, or its set of values where they have no order or a missing one is among them."""
     levels = column.levels
     if not (levels.domain.ordered and levels.natural):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Bools, Column, Draft, Proof, Recoding, Shown
+from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Proof, Recoding
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class FullDomain(Recoding):
     """For each tuple whether it is suppressed."""
     proof: Proof | None = None
 
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Group the tuples by their labels."""
         chosen = [self.levels[column.name] for column in columns]
         labels = [
-            column.levels.codes[level][frequencies.tuples[:, place]]
-            for place, (column, level) in enumerate(zip(columns, chosen, strict=True))
+            column.levels.codes[level][frequencies.tuples[:, index]]
+            for index, (column, level) in enumerate(zip(columns, chosen, strict=True))
         ]
         kept = ~self.suppressed
         sizes = [len(column.levels.labels[level]) for column, level in zip(columns, chosen, strict=True)]
@@ -43,17 +43,17 @@ class FullDomain(Recoding):
         members[kept] = groups
         first = np.flatnonzero(kept)[rows]
         shown = tuple(
-            Shown(
+            ColumnLabels(
                 column.levels.labels[level],
-                labels[place][first].astype(np.int64),
-                column.levels.penalties[level][frequencies.tuples[first, place]],
-                column.levels.lowest[level][frequencies.tuples[first, place]],
-                column.levels.records[level][frequencies.tuples[first, place]],
+                labels[index][first].astype(np.int64),
+                column.levels.penalties[level][frequencies.tuples[first, index]],
+                column.levels.lowest[level][frequencies.tuples[first, index]],
+                column.levels.records[level][frequencies.tuples[first, index]],
                 partial(_covers, column, level),
             )
-            for place, (column, level) in enumerate(zip(columns, chosen, strict=True))
+            for index, (column, level) in enumerate(zip(columns, chosen, strict=True))
         )
-        return Draft(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
+        return ClassAssignment(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
 
     def extended(self, frequencies: Frequencies) -> FullDomain:
         """Suppress the tuples that the search did not see."""

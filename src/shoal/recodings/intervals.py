@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.encoding.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Ints, Recoding
 from shoal.recodings.forms import FORMS, Members
 
 
@@ -29,9 +29,9 @@ class Intervals(Recoding):
     suppressed: npt.NDArray[np.bool_] = field(repr=False)
     """For each tuple whether it is suppressed."""
 
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Group the tuples by their runs; a run shows what its own values need."""
-        runs = [self.runs[column.name][frequencies.tuples[:, place]] for place, column in enumerate(columns)]
+        runs = [self.runs[column.name][frequencies.tuples[:, index]] for index, column in enumerate(columns)]
         kept = ~self.suppressed
         groups, rows = group(
             [run[kept] for run in runs], [int(self.runs[column.name].max(initial=0)) + 1 for column in columns]
@@ -40,10 +40,10 @@ class Intervals(Recoding):
         members[kept] = groups
         first = np.flatnonzero(kept)[rows]
         shown = tuple(
-            _shown(column, self.runs[column.name], np.unique(frequencies.tuples[kept, place]), run[first])
-            for place, (column, run) in enumerate(zip(columns, runs, strict=True))
+            _shown(column, self.runs[column.name], np.unique(frequencies.tuples[kept, index]), run[first])
+            for index, (column, run) in enumerate(zip(columns, runs, strict=True))
         )
-        return Draft(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
+        return ClassAssignment(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
 
     def extended(self, frequencies: Frequencies) -> Intervals:
         """Suppress the tuples that the search did not see."""
@@ -58,7 +58,7 @@ class Intervals(Recoding):
         }
 
 
-def _shown(column: Column, run_of_code: Ints, codes: npt.NDArray[np.int32], runs: Ints) -> Shown:
+def _shown(column: Column, run_of_code: Ints, codes: npt.NDArray[np.int32], runs: Ints) -> ColumnLabels:
     """What each class shows: the label, range or set of all values that occur in its run."""
     occurring, numbers = np.unique(run_of_code[codes], return_inverse=True)
     members = Members(numbers.astype(np.int64), len(occurring))

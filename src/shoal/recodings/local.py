@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.encoding.frequencies import Codes, Frequencies
-from shoal.recodings.base import Column, Draft, Ints, Proof, Recoding, Shown
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Ints, Proof, Recoding
 from shoal.recodings.forms import FORMS, Members, narrowest
 
 
@@ -45,8 +45,8 @@ class Local(Recoding):
         array([ 5, 10])
         """
         count = int(members.max(initial=-1)) + 2
-        keys, place = np.unique(cells * count + members + 1, return_inverse=True)
-        added = np.bincount(place, weights, minlength=len(keys)).astype(np.int64)
+        keys, index = np.unique(cells * count + members + 1, return_inverse=True)
+        added = np.bincount(index, weights, minlength=len(keys)).astype(np.int64)
         return cls(keys % count - 1, keys // count, added)
 
     @property
@@ -54,7 +54,7 @@ class Local(Recoding):
         """The number of classes."""
         return int(self.members.max(initial=-1)) + 1
 
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Find what each class must show to cover its records."""
         weights = frequencies.cell_counts if self.weights is None else self.weights
         tuples = frequencies.cell_tuples if self.cells is None else frequencies.cell_tuples[self.cells]
@@ -64,7 +64,7 @@ class Local(Recoding):
         classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
         members = Members(classes, self.count)
         shown = shown_by(members, frequencies.tuples[chosen], columns, alone=self.count == 1 and not self.part)
-        return Draft(self.members, self.cells, weights, self.count, shown)
+        return ClassAssignment(self.members, self.cells, weights, self.count, shown)
 
     def extended(self, frequencies: Frequencies) -> Local:
         """Suppress the cells that the search did not see."""
@@ -82,18 +82,18 @@ class Local(Recoding):
         return {"recoding": "local", "classes": self.count, **proof}
 
 
-def shown_by(members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool) -> tuple[Shown, ...]:
+def shown_by(members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool) -> tuple[ColumnLabels, ...]:
     """Return what classes of tuples show in each column; a class that is alone may show ``*`` everywhere."""
     shown = tuple(
-        FORMS[column.form](column.levels, members, tuples[:, place].astype(np.int64))
-        for place, column in enumerate(columns)
+        FORMS[column.form](column.levels, members, tuples[:, index].astype(np.int64))
+        for index, column in enumerate(columns)
     )
     return shown if alone else _say_something(shown, columns, members, tuples)
 
 
 def _say_something(
-    shown: tuple[Shown, ...], columns: tuple[Column, ...], members: Members, tuples: Codes
-) -> tuple[Shown, ...]:
+    shown: tuple[ColumnLabels, ...], columns: tuple[Column, ...], members: Members, tuples: Codes
+) -> tuple[ColumnLabels, ...]:
     """Where a class would show ``*`` everywhere, show its range or its values in the column that they cost least.
 
     Such a class would look suppressed though its records are not. (Where a missing value matches anything, it has
@@ -105,13 +105,13 @@ def _say_something(
     inside = silent[members.classes]
     subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
     instead = [
-        narrowest(column, subset, tuples[inside, place].astype(np.int64)) for place, column in enumerate(columns)
+        narrowest(column, subset, tuples[inside, index].astype(np.int64)) for index, column in enumerate(columns)
     ]
     costs = np.stack([np.where(own.stars, 2.0, own.penalties) for own in instead])
     best = np.where(costs.min(axis=0) <= 1.0, costs.argmin(axis=0), -1)
     patched = []
-    for place, (old, new) in enumerate(zip(shown, instead, strict=True)):
+    for index, (old, new) in enumerate(zip(shown, instead, strict=True)):
         changed = silent.copy()
-        changed[silent] = best == place
-        patched.append(old.replaced(changed, new.take(best == place)))
+        changed[silent] = best == index
+        patched.append(old.replaced(changed, new.take(best == index)))
     return tuple(patched)

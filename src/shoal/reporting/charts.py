@@ -58,10 +58,10 @@ def bins(sizes: npt.ArrayLike, asked: int | None = None, most: int = 30) -> list
     width = _nice(math.ceil((top - low + 1) / most))
     start = low if asked is None else asked - math.ceil((asked - low) / width) * width
     number_of = (top - start) // width + 1
-    places = np.minimum((values - start) // width, number_of)
-    counts = np.bincount(places, minlength=number_of + 1).tolist()
+    indices = np.minimum((values - start) // width, number_of)
+    counts = np.bincount(indices, minlength=number_of + 1).tolist()
     found = [
-        Bin(max(1, start + place * width), start + (place + 1) * width - 1, counts[place]) for place in range(number_of)
+        Bin(max(1, start + index * width), start + (index + 1) * width - 1, counts[index]) for index in range(number_of)
     ]
     above = start + number_of * width
     return [*found, Bin(above, None, counts[number_of])] if highest >= above else found
@@ -105,15 +105,15 @@ def histogram(sizes: npt.ArrayLike, asked: int | None = None, unit: str = "recor
     ceiling, ticks = _ticks(highest)
     drawn = [_grid(tick, floor - tall * tick / ceiling, left, _WIDTH - right) for tick in ticks]
     every = max(math.ceil(len(parts) / 12), math.ceil((longest + _LETTER) / step))
-    for place, part in enumerate(parts):
-        x, tall_bar = left + place * step, tall * part.classes / ceiling
+    for index, part in enumerate(parts):
+        x, tall_bar = left + index * step, tall * part.classes / ceiling
         is_low = asked is not None and part.high is not None and part.high < asked
         title = f"size {part.label}: {count(part.classes)} classes"
         gap = min(2.0, step * 0.12)
         drawn.append(_bar(x + gap, floor - tall_bar, step - 2 * gap, tall_bar, _ALARM if is_low else AFTER, title))
         # the open last bin is always named, so its left neighbour gives way
-        is_last = place == len(parts) - 1
-        if (place % every == 0 and (is_last or len(parts) - 1 - place >= every or every == 1)) or is_last:
+        is_last = index == len(parts) - 1
+        if (index % every == 0 and (is_last or len(parts) - 1 - index >= every or every == 1)) or is_last:
             drawn.append(text(x + step / 2, floor + 16, part.label, anchor="middle", size=11))
     drawn.append(line(left, floor, _WIDTH - right, floor, MUTED))
     drawn.append(text(left + wide / 2, height - 8, f"class size, in {unit}", anchor="middle"))

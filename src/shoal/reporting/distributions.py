@@ -14,10 +14,10 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 210, 48, 12, 30, 36
 _MOST = 14
 """So many categories are drawn, which half a printed page has room for; the others are added up in one bar."""
 
-Told = Mapping[str, Any]
+RecodingSummary = Mapping[str, Any]
 
 
-def drawn(name: str, told: Told) -> str:
+def drawn(name: str, told: RecodingSummary) -> str:
     """Draw one column of an audit's statistics; nothing where it could not be compared.
 
     Examples
@@ -38,7 +38,7 @@ def drawn(name: str, told: Told) -> str:
     return svg(2 * _WIDTH, _HEIGHT, what, "Shares of records, original and published", parts)
 
 
-def words(told: Told) -> str:
+def words(told: RecodingSummary) -> str:
     """Say in a line how far a column is from what it was."""
     if "note" in told:
         return str(told["note"])
@@ -51,7 +51,7 @@ def words(told: Told) -> str:
     )
 
 
-def tests(told: Told) -> Iterator[tuple[str, str, str]]:
+def tests(told: RecodingSummary) -> Iterator[tuple[str, str, str]]:
     """Yield the tests of a numeric column: name, statistic, p-value."""
     for name in ("kolmogorov-smirnov", "welch", "variance-ratio"):
         found = told.get(name)
@@ -65,7 +65,7 @@ def _p_value(value: float | None) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _bars(histogram: Told) -> list[tuple[str, float | None, float]]:
+def _bars(histogram: RecodingSummary) -> list[tuple[str, float | None, float]]:
     names = ["(missing)" if value is None else str(value) for value in histogram["values"]]
     rows = list(zip(names, histogram["before"], histogram["after"], strict=True))
     rest = rows[_MOST:]
@@ -83,14 +83,14 @@ def _key() -> list[str]:
     ]
 
 
-def _histogram(told: Told) -> list[str]:
+def _histogram(told: RecodingSummary) -> list[str]:
     """Bars side by side; the outer bins are open, so all are drawn equally wide."""
     edges, before, after = told["edges"], told["before"], told["after"]
     up = Scale([0.0, max(*before, *after, 0.01)], _HEIGHT - _BOTTOM, _TOP)
     parts = _grid(up)
     step = (_WIDTH - _LEFT - _RIGHT) / len(before)
-    for place, (one, other) in enumerate(zip(before, after, strict=True)):
-        left, title = _LEFT + place * step, _bin(edges, place)
+    for index, (one, other) in enumerate(zip(before, after, strict=True)):
+        left, title = _LEFT + index * step, _bin(edges, index)
         for shift, value, colour, when in ((0.08, one, BEFORE, "before"), (0.5, other, AFTER, "after")):
             y = up(value)
             said = f"{title}, {when}: {share(value)}"
@@ -101,23 +101,23 @@ def _histogram(told: Told) -> list[str]:
 def _edges(edges: Sequence[float], step: float) -> list[str]:
     """Write as many edges under the bars as there is room for."""
     parts, free = [], 0.0
-    for place, edge in enumerate(edges, start=1):
-        x, said = _LEFT + place * step, f"{edge:g}"
+    for index, edge in enumerate(edges, start=1):
+        x, said = _LEFT + index * step, f"{edge:g}"
         if x - length(said, 10) / 2 >= free:
             parts.append(text(x, _HEIGHT - 20, said, anchor="middle", size=10))
             free = x + length(said, 10) / 2 + 6
     return parts
 
 
-def _bin(edges: Sequence[float], place: int) -> str:
+def _bin(edges: Sequence[float], index: int) -> str:
     if not edges:
         return "all"
-    if place == 0:
+    if index == 0:
         return f"below {edges[0]:g}"
-    return f"{edges[-1]:g} and more" if place == len(edges) else f"{edges[place - 1]:g} to {edges[place]:g}"
+    return f"{edges[-1]:g} and more" if index == len(edges) else f"{edges[index - 1]:g} to {edges[index]:g}"
 
 
-def _distribution(told: Told) -> list[str]:
+def _distribution(told: RecodingSummary) -> list[str]:
     """The share of records below each edge, before and after; after is dashed, to be told apart in grey."""
     edges = told["edges"]
     right, up = Scale(edges, _LEFT, _WIDTH - _RIGHT), Scale([0.0, 1.0], _HEIGHT - _BOTTOM, _TOP)

@@ -33,20 +33,20 @@ def heatmap(told: Mapping[str, Any]) -> str:
     for row, name in enumerate(columns[1:], start=1):
         y = top + (row - 1) * _CELL_TALL
         parts.append(text(left - 8, y + 21, cut(name, room, _NAMES), anchor="end", color=INK, title=name))
-        for place, other in enumerate(columns[:row]):
-            x = left + place * _CELL_WIDE
+        for index, other in enumerate(columns[:row]):
+            x = left + index * _CELL_WIDE
             parts.append(
-                _cell(x, y, (name, other), _value(told["before"], row, place), _value(told["after"], row, place))
+                _cell(x, y, (name, other), _value(told["before"], row, index), _value(told["after"], row, index))
             )
-    for place, name in enumerate(columns[:-1]):
-        middle = left + (place + 0.5) * _CELL_WIDE - 1
+    for index, name in enumerate(columns[:-1]):
+        middle = left + (index + 0.5) * _CELL_WIDE - 1
         parts.append(text(middle, foot, cut(name, _CELL_WIDE - 4, 11), anchor="middle", size=11, color=INK, title=name))
     width = max(left + (len(columns) - 1) * _CELL_WIDE, left + 420)
     return svg(width, foot + 12, "Correlations before and after", "One cell for each two columns", parts)
 
 
-def _value(matrix: Sequence[Sequence[float | None]], row: int, place: int) -> float | None:
-    return matrix[row][place]
+def _value(matrix: Sequence[Sequence[float | None]], row: int, index: int) -> float | None:
+    return matrix[row][index]
 
 
 def _cell(x: float, y: float, names: tuple[str, str], before: float | None, after: float | None) -> str:

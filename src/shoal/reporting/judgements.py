@@ -21,7 +21,7 @@ def judgements(audit: Audit) -> dict[str, Any]:
         "thresholds": [rule for rule in told.get("thresholds", []) if rule["met"] is not None],
         "criteria": list(_criteria(told.get("criteria", {}))),
         "criteria_source": told.get("criteria", {}).get("source", ""),
-        "checks": [(check.asks, check.outcome, check.not_run) for check in audit.checks],
+        "checks": [(check.requested_k, check.outcome, check.not_run) for check in audit.checks],
     }
 
 

@@ -15,10 +15,10 @@ _STANDING = {
     "class": "the mean of the original values that it covers stands for it",
 }
 
-Told = Mapping[str, Any]
+RecodingSummary = Mapping[str, Any]
 
 
-def kept(statistics: Told | None) -> dict[str, Any] | None:
+def kept(statistics: RecodingSummary | None) -> dict[str, Any] | None:
     """Return what the page shows of them; ``None`` where they were not made."""
     if statistics is None:
         return None
@@ -33,7 +33,7 @@ def kept(statistics: Told | None) -> dict[str, Any] | None:
     }
 
 
-def _sample(statistics: Told) -> str:
+def _sample(statistics: RecodingSummary) -> str:
     """Say on how many records the statistics were made, if not on all."""
     records = statistics["records"]
     if "sampled" not in records:
@@ -42,7 +42,7 @@ def _sample(statistics: Told) -> str:
     return f" Made on {parts[0]} original and {parts[1]} published records, drawn at random."
 
 
-def _column(name: str, told: Told) -> dict[str, Any]:
+def _column(name: str, told: RecodingSummary) -> dict[str, Any]:
     return {
         "name": name,
         "words": distributions.words(told),
@@ -51,7 +51,7 @@ def _column(name: str, told: Told) -> dict[str, Any]:
     }
 
 
-def _correlations(told: Told | None) -> str:
+def _correlations(told: RecodingSummary | None) -> str:
     """Say which two columns go together most differently than before."""
     largest = None if told is None else told.get("largest_change")
     if not largest:
@@ -59,7 +59,7 @@ def _correlations(told: Told | None) -> str:
     return f"Changed most: {listed(largest['columns'])}, {number(largest['before'])} → {number(largest['after'])}."
 
 
-def _facts(statistics: Told) -> Iterator[tuple[str, str, str]]:
+def _facts(statistics: RecodingSummary) -> Iterator[tuple[str, str, str]]:
     queries, joint = statistics.get("queries"), statistics.get("joint")
     if queries:
         said = (

@@ -99,7 +99,7 @@ def _key(space: Space) -> Sheet:
     if any(point.kind == CUT for point in space.points):
         said += " · (−n): n records are suppressed"
     lines = wrapped(said, WIDTH - 24, 11)
-    parts.extend(text(12, 43 + 16 * place, words) for place, words in enumerate(lines))
+    parts.extend(text(12, 43 + 16 * index, words) for index, words in enumerate(lines))
     return WIDTH, 50.0 + 16 * len(lines), parts
 
 
@@ -115,7 +115,7 @@ def _hasse(space: Space, rows: Mapping[int, Sequence[Point]], center: Point | No
     wide = max(WIDTH, _GUTTER + _MARGIN + most * (wide_box + _GAP))
     drop = tall_box + 26 + min(4 * most, 44)
     tall = len(rows) * drop - (drop - tall_box) + 20
-    parts, boxes, places = [], [], {}
+    parts, boxes, indices = [], [], {}
     for number, (height, row) in enumerate(sorted(rows.items())):
         y = tall - 8 - tall_box - number * drop
         step = min((wide - _GUTTER - _MARGIN) / len(row), wide_box + 96)
@@ -123,9 +123,9 @@ def _hasse(space: Space, rows: Mapping[int, Sequence[Point]], center: Point | No
         parts.append(text(12, y + tall_box / 2 + 4, f"height {height}", size=11))
         for turn, point in enumerate(row):
             box = Box(start + (turn + 0.5) * step, y, wide_box, tall_box)
-            places[point.levels] = box
+            indices[point.levels] = box
             boxes.append(_node(point, box, written[point.levels], space))
-    return wide, tall, [*parts, *_links([point for row in rows.values() for point in row], places), *boxes]
+    return wide, tall, [*parts, *_links([point for row in rows.values() for point in row], indices), *boxes]
 
 
 class Box(NamedTuple):
@@ -145,7 +145,7 @@ class Line(NamedTuple):
     bold: bool = False
 
 
-def _links(shown: Sequence[Point], places: Mapping[tuple[int, ...], Box]) -> Iterable[str]:
+def _links(shown: Sequence[Point], indices: Mapping[tuple[int, ...], Box]) -> Iterable[str]:
     """Draw all edges of a colour as one path."""
     ways: dict[bool, list[str]] = {False: [], True: []}
     known = {point.levels: point for point in shown}
@@ -153,7 +153,7 @@ def _links(shown: Sequence[Point], places: Mapping[tuple[int, ...], Box]) -> Ite
         for column, level in enumerate(point.levels):
             above = known.get((*point.levels[:column], level + 1, *point.levels[column + 1 :]))
             if above is not None:
-                start, end = places[point.levels], places[above.levels]
+                start, end = indices[point.levels], indices[above.levels]
                 way = f"M{n(start.x)} {n(start.y)}L{n(end.x)} {n(end.y + end.tall)}"
                 ways[SHORT not in (point.kind, above.kind)].append(way)
     for comply, way_of in ways.items():

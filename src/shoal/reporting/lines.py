@@ -61,16 +61,16 @@ def panels(charts: Sequence[Panel], title: str = "") -> str:
     (4, True)
     """
     names = list(dict.fromkeys(name for chart in charts for name in chart.lines))
-    signs = {name: place for place, name in enumerate(names)}
+    signs = {name: index for index, name in enumerate(names)}
     rows, width = math.ceil(len(charts) / _COLUMNS), _WIDTH * min(len(charts), _COLUMNS)
     across = max(width // 250, 1)
     parts = []
-    for place, chart in enumerate(charts):
-        x, y = place % _COLUMNS * _WIDTH, place // _COLUMNS * _HEIGHT
+    for index, chart in enumerate(charts):
+        x, y = index % _COLUMNS * _WIDTH, index // _COLUMNS * _HEIGHT
         parts += [f'<g transform="translate({x} {y})">', *_chart(chart, signs), "</g>"]
-    for place, name in enumerate(names):
-        left, down = 24 + place % across * (width - 24) / across, rows * _HEIGHT + 12 + place // across * 18
-        parts += _sign(left, down, place, dots=any(chart.dots for chart in charts))
+    for index, name in enumerate(names):
+        left, down = 24 + index % across * (width - 24) / across, rows * _HEIGHT + 12 + index // across * 18
+        parts += _sign(left, down, index, dots=any(chart.dots for chart in charts))
         parts.append(text(left + 34, down + 4, name, size=11))
     height = rows * _HEIGHT + 18 * math.ceil(len(names) / across) + 14
     title = title or "; ".join(chart.title for chart in charts)

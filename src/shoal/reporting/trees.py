@@ -132,11 +132,11 @@ def _places(
                 start, end = ((end - low) / span for end in (node.low, node.high + step))
                 whole = has_blank and row is rows[-1]
                 placed.append((node, _clip(start) * room, 1.0 if whole else _clip(end) * room))
-        yield sorted(placed, key=lambda place: (place[1], place[2]))
+        yield sorted(placed, key=lambda index: (index[1], index[2]))
 
 
-def _clip(place: float) -> float:
-    return min(max(place, 0.0), 1.0)
+def _clip(index: float) -> float:
+    return min(max(index, 0.0), 1.0)
 
 
 def _cells(placed: Sequence[tuple[Node, float, float]], length: float) -> list[Cell]:
@@ -161,8 +161,8 @@ def _from_left(rows: Sequence[Row], title: str, total: int) -> str:
     tall = max(len(rows[0].nodes) * _LEAF, 3 * _LEAF)
     wide = WIDTH / len(rows)
     drawn = [_key()]
-    for place, (row, placed) in enumerate(reversed(list(zip(rows, _places(rows, None, "text"), strict=True)))):
-        x = place * wide
+    for index, (row, placed) in enumerate(reversed(list(zip(rows, _places(rows, None, "text"), strict=True)))):
+        x = index * wide
         drawn.append(_text(x + 2, _KEY + 14, f"level {row.level}", size=12, color=INK, bold=True))
         drawn.append(_text(x + 2, _KEY + 29, _many(len(row.nodes), row.level), size=11))
         for cell in _cells(placed, tall):
@@ -298,8 +298,8 @@ def _on(part: float) -> tuple[str, str]:
 def _key() -> str:
     shown = [(0.0, "0 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (1.0, "100 %")]
     parts = [_text(2, 17, "share of records")]
-    for place, (part, text) in enumerate(shown):
-        x = 100 + place * 66
+    for index, (part, text) in enumerate(shown):
+        x = 100 + index * 66
         parts.append(f'<rect x="{x}" y="7" width="20" height="12" fill="{_color(part)}"/>')
         parts.append(_text(x + 25, 17, text))
     return "".join(parts)

@@ -252,7 +252,7 @@ def _columns(audit: Audit, levels: Mapping[str, Any]) -> Iterator[dict[str, str]
         apart = policy.output.form == "anatomy"
         yield _untouched(name, "sensitive", "told by group" if apart else "published as it is")
     for name in policy.hidden:
-        role = "subject" if name == policy.subject else "own k" if name in policy.asks else "identifier"
+        role = "subject" if name == policy.subject else "own k" if name in policy.requested_k else "identifier"
         yield _untouched(name, role, "published as a pseudonym" if name in policy.pseudonyms else "not published")
 
 

@@ -59,7 +59,7 @@ class Cells:
         return np.append(0, np.cumsum(np.bincount(self.classes, minlength=len(self.wild)))).astype(np.int64)
 
     def most(self, many: int) -> Ints:
-        """Return ``[class, place]``: the counts of the most frequent values of each class, the greatest first.
+        """Return ``[class, index]``: the counts of the most frequent values of each class, the greatest first.
 
         Examples
         --------
@@ -69,8 +69,8 @@ class Cells:
                [1, 0]])
         """
         order = np.lexsort((-self.counts, self.classes))
-        place = np.arange(len(order)) - self.starts[:-1][self.classes[order]]
-        inside = place < many
+        index = np.arange(len(order)) - self.starts[:-1][self.classes[order]]
+        inside = index < many
         table = np.zeros((len(self.wild), many), np.int64)
-        table[self.classes[order][inside], place[inside]] = self.counts[order][inside]
+        table[self.classes[order][inside], index[inside]] = self.counts[order][inside]
         return table

@@ -91,8 +91,8 @@ def _join(
     assert evidence.meaning is not None
     sides: list[tuple[Ints, Ints]] = []
     for side, (release, cells) in enumerate(counted):
-        pairs = [(place, inside) for place, inside in matches(release, evidence.meaning, tuples)]
-        classes = np.repeat([place for place, _ in pairs], [len(inside) for _, inside in pairs]).astype(np.int64)
+        pairs = [(index, inside) for index, inside in matches(release, evidence.meaning, tuples)]
+        classes = np.repeat([index for index, _ in pairs], [len(inside) for _, inside in pairs]).astype(np.int64)
         persons = np.concatenate([np.zeros(0, np.int64), *(inside for _, inside in pairs)])
         held = np.diff(cells.starts)[classes]
         if int(held.sum()) > _ROOM and len(block) > 1:
@@ -122,7 +122,7 @@ def _smallest(persons: Ints, classes: Ints, sizes: Ints, count: int) -> Ints:
 def _open(persons: Ints, classes: Ints, held: Ints, cells: Cells, width: int) -> tuple[Ints, Ints]:
     """Return for each person and value how many records there may be theirs: keys in order, and counts."""
     ends = np.cumsum(held)
-    places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - held, held)
-    places += np.repeat(cells.starts[classes], held)
-    keys, inverse = np.unique(np.repeat(persons, held) * width + cells.values[places], return_inverse=True)
-    return keys, np.bincount(inverse, cells.counts[places], len(keys)).astype(np.int64)
+    indices = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - held, held)
+    indices += np.repeat(cells.starts[classes], held)
+    keys, inverse = np.unique(np.repeat(persons, held) * width + cells.values[indices], return_inverse=True)
+    return keys, np.bincount(inverse, cells.counts[indices], len(keys)).astype(np.int64)

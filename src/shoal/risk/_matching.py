@@ -27,10 +27,10 @@ def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Ite
     if not len(release.shown):
         return
     # columns whose texts cover least come first: they rule out most
-    order = sorted(range(len(meaning)), key=lambda place: float(meaning[place].covers.mean()))
+    order = sorted(range(len(meaning)), key=lambda index: float(meaning[index].covers.mean()))
     shown = release.shown[:, order]
     sorted_classes = np.lexsort(shown.T[::-1])
-    covers = [np.hstack((meaning[place].covers, np.ones((len(meaning[place].covers), 1), bool))) for place in order]
+    covers = [np.hstack((meaning[index].covers, np.ones((len(meaning[index].covers), 1), bool))) for index in order]
     yield from _descend(shown[sorted_classes], sorted_classes, covers, tuples[:, order], np.arange(len(tuples)), 0)
 
 

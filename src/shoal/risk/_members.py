@@ -13,6 +13,6 @@ def members(evidence: Evidence) -> Iterator[tuple[int, Ints]]:
     assert evidence.release is not None
     assert evidence.meaning is not None
     assert evidence.people is not None
-    for place, found in matches(evidence.release, evidence.meaning, evidence.people.tuples):
-        if int(evidence.people.counts[found].sum()) == int(evidence.sizes[place]):
-            yield place, found
+    for index, found in matches(evidence.release, evidence.meaning, evidence.people.tuples):
+        if int(evidence.people.counts[found].sum()) == int(evidence.sizes[index]):
+            yield index, found

@@ -143,8 +143,8 @@ def worst_of(badness: Floats | Ints, among: Bools | None = None) -> tuple[int, .
     >>> worst_of(np.array([1, 5, 3, 3]), np.array([True, False, True, True]))
     (2, 3, 0)
     """
-    places = np.arange(len(badness)) if among is None else np.flatnonzero(among)
-    order = places[np.argsort(-badness[places], kind="stable")]
+    indices = np.arange(len(badness)) if among is None else np.flatnonzero(among)
+    order = indices[np.argsort(-badness[indices], kind="stable")]
     return tuple(order[:_EXAMPLES].tolist())
 
 

@@ -62,13 +62,13 @@ class Downcoding(Risk):
         claims = np.stack([_parts(one.parts)[shown[:, j]] for j, one in enumerate(evidence.meaning)], axis=1)
         claims = np.minimum(claims, sizes[:, None]) * wide
         right, known = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), bool)
-        for place, found in members(evidence):
-            evidence.progress("checking claims about classes", place, len(sizes))
-            known[place] = True
+        for index, found in members(evidence):
+            evidence.progress("checking claims about classes", index, len(sizes))
+            known[index] = True
             for j, meaning in enumerate(evidence.meaning):
-                if claims[place, j]:
-                    held = meaning.parts[shown[place, j]][evidence.people.tuples[found, j]]
-                    right[place] += min(len(np.unique(held[held >= 0])), int(claims[place, j]))
+                if claims[index, j]:
+                    held = meaning.parts[shown[index, j]][evidence.people.tuples[found, j]]
+                    right[index] += min(len(np.unique(held[held >= 0])), int(claims[index, j]))
         cells = (wide * sizes[:, None]).sum(axis=1)
         told = claims.sum(axis=1)
         measured = {

@@ -62,9 +62,9 @@ class Inference(AttributeRisk):
         if not total:
             return None
         frequent = np.argsort(-np.bincount(cells.values, cells.counts), kind="stable")[:_MOST_VALUES]
-        place = np.full(int(cells.values.max()) + 1, -1, np.int64)
-        place[frequent] = np.arange(len(frequent))
-        values = place[cells.values]
+        index = np.full(int(cells.values.max()) + 1, -1, np.int64)
+        index[frequent] = np.arange(len(frequent))
+        values = index[cells.values]
         rule = _Rule(release.shown, cells.classes, values, cells.counts, len(frequent))
         main = control = 0
         for begin in range(0, len(values), _BLOCK):

@@ -79,8 +79,8 @@ class KnownColumns(Risk):
             "minimal_uniques": minimal,
         }
         leak = bool(len(release.sizes)) and any(row["k"] < least for row in curve)
-        places = tuple(int(alone[place]) for place in worst_of(scores, scores > 0))
-        return [Finding(leak, measured, places, left_out=self._left_out(release.shown, len(asked)))]
+        indices = tuple(int(alone[index]) for index in worst_of(scores, scores > 0))
+        return [Finding(leak, measured, indices, left_out=self._left_out(release.shown, len(asked)))]
 
     def _sizes(self, shown: Ints) -> range:
         """Return the sizes of sets that can be looked at."""
@@ -109,17 +109,17 @@ def _of_size(evidence: Evidence, many: int, alone: Ints) -> tuple[dict[tuple[int
         uniques[known] = held[groups[alone]] == 1
         if len(held) and int(held.min()) < worst:
             worst, where = int(held.min()), known
-    return uniques, {"known": many, "k": worst, "columns": [evidence.columns[place] for place in where]}
+    return uniques, {"known": many, "k": worst, "columns": [evidence.columns[index] for index in where]}
 
 
 def _groupings(shown: Ints, many: int) -> Iterator[tuple[tuple[int, ...], Ints]]:
     """Yield each set of columns, and the group of each class in it."""
-    columns = [np.unique(shown[:, place], return_inverse=True)[1].astype(np.int64) for place in range(shown.shape[1])]
+    columns = [np.unique(shown[:, index], return_inverse=True)[1].astype(np.int64) for index in range(shown.shape[1])]
     for known in combinations(range(len(columns)), many):
         groups = columns[known[0]]
-        for place in known[1:]:
-            width = int(columns[place].max(initial=0)) + 1
-            groups = np.unique(groups * width + columns[place], return_inverse=True)[1].astype(np.int64)
+        for index in known[1:]:
+            width = int(columns[index].max(initial=0)) + 1
+            groups = np.unique(groups * width + columns[index], return_inverse=True)[1].astype(np.int64)
         yield known, groups
 
 

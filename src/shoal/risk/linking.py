@@ -61,14 +61,14 @@ class Linking(Risk):
         values = {
             name: _Values(evidence, column, len(candidates)) for name, column in (evidence.sensitive or {}).items()
         }
-        for number, (place, found) in enumerate(matches(evidence.release, evidence.meaning, people.tuples)):
+        for number, (index, found) in enumerate(matches(evidence.release, evidence.meaning, people.tuples)):
             evidence.progress("linking with the external table", number, len(evidence.sizes))
-            size = int(evidence.sizes[place])
+            size = int(evidence.sizes[index])
             nearer = found[(of_class[found] < 0) | (evidence.sizes[of_class[found]] > size)]
-            of_class[nearer] = place
+            of_class[nearer] = index
             candidates[found] += size
             for column in values.values():
-                column.add(place, found)
+                column.add(index, found)
         matched, few = candidates > 0, (candidates > 0) & (candidates < least)
         persons = int(people.counts[matched].sum())
         chances = people.counts[matched] / candidates[matched]
@@ -97,10 +97,10 @@ class _Values:
         np.maximum.at(self.high, cells.classes, cells.values)
         self.least, self.greatest = np.full(people, top), np.full(people, -1)
 
-    def add(self, place: int, found: Ints) -> None:
+    def add(self, index: int, found: Ints) -> None:
         """Add the records of a class to those that may be some persons'."""
-        self.least[found] = np.minimum(self.least[found], self.low[place])
-        self.greatest[found] = np.maximum(self.greatest[found], self.high[place])
+        self.least[found] = np.minimum(self.least[found], self.low[index])
+        self.greatest[found] = np.maximum(self.greatest[found], self.high[index])
 
     @property
     def single(self) -> Bools:

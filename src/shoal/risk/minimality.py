@@ -85,15 +85,15 @@ class Minimality(AttributeRisk):
         asked, cells = evidence.asked[name], Cells.about(evidence, attribute)
         likely, plain = np.zeros(len(evidence.sizes)), np.zeros(len(evidence.sizes))
         known = 0
-        for place, found in members(evidence):
-            evidence.progress("arranging the values of classes", place, len(evidence.sizes))
+        for index, found in members(evidence):
+            evidence.progress("arranging the values of classes", index, len(evidence.sizes))
             groups = tuple(sorted(evidence.people.counts[found].tolist()))
             known += 1
-            held = cells.counts[cells.starts[place] : cells.starts[place + 1]]
+            held = cells.counts[cells.starts[index] : cells.starts[index + 1]]
             if int(held.sum()) != sum(groups):
                 continue  # some values may be any
-            plain[place] = int(held.max()) / sum(groups)
-            likely[place] = float(_worst(held, groups, asked, evidence.least))
+            plain[index] = int(held.max()) / sum(groups)
+            likely[index] = float(_worst(held, groups, asked, evidence.least))
         limit = float(min(decimal(asked.share), Fraction(1, asked.distinct)))
         leaks = (likely > plain + 1e-12) & (likely > limit + 1e-12)
         measured = {
@@ -142,8 +142,8 @@ def credibility(count: int, groups: tuple[int, ...], limits: tuple[int, ...]) ->
     if total == kept:
         return ()
     chances = []
-    for place, (size, factor) in enumerate(zip(groups, factors, strict=True)):
-        rest = _product(before[place], after[len(groups) - 1 - place], count)
+    for index, (size, factor) in enumerate(zip(groups, factors, strict=True)):
+        rest = _product(before[index], after[len(groups) - 1 - index], count)
         within = sum(n * ways * rest[count - n] for n, ways in enumerate(factor) if 0 <= count - n < len(rest))
         chances.append((Fraction(total * size * count, whole) - within) / (size * (total - kept)))
     return tuple(chances)

@@ -97,19 +97,19 @@ def _agrees(evidence: Evidence, beside: Beside, order: Ints) -> Bools:
     assert evidence.meaning is not None
     shown = evidence.release.shown[evidence.release.classes[order]]
     agrees = np.ones(len(order), bool)
-    for place, meaning in enumerate(evidence.meaning):
+    for index, meaning in enumerate(evidence.meaning):
         if beside.values is not None:
-            agrees &= meaning.covers[shown[:, place], beside.values[:, place]]
+            agrees &= meaning.covers[shown[:, index], beside.values[:, index]]
         elif beside.release is not None:
-            agrees &= _may_mean_the_same(meaning.covers, shown[:, place], beside.release, place)
+            agrees &= _may_mean_the_same(meaning.covers, shown[:, index], beside.release, index)
     if beside.kept is not None:
         agrees &= beside.kept[0][order] == beside.kept[1]
     return agrees
 
 
-def _may_mean_the_same(covers: Bools, texts: Ints, release: Published, place: int) -> Bools:
+def _may_mean_the_same(covers: Bools, texts: Ints, release: Published, index: int) -> Bools:
     """Return for each record whether its text and that of the other release could stand for one value."""
-    pairs, inverse = np.unique(texts * len(covers) + release.shown[release.classes, place], return_inverse=True)
+    pairs, inverse = np.unique(texts * len(covers) + release.shown[release.classes, index], return_inverse=True)
     meet = np.array([bool((covers[pair // len(covers)] & covers[pair % len(covers)]).any()) for pair in pairs.tolist()])
     return meet[inverse.ravel()] if len(pairs) else np.zeros(0, bool)
 

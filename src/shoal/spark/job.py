@@ -30,10 +30,10 @@ def release_of(
     **limits: Any,
 ) -> tuple[Release, dict[str, Path]]:
     """Read a table with Spark, anonymize it there and write the release; return it with its files."""
-    from shoal.engines.spark.sessions import plainly, session
+    from shoal.engines.spark.sessions import session, translate_errors
 
     asked, spark = Policy.read(policy), session(master)
-    with plainly():
+    with translate_errors():
         from shoal.engines.spark.engine import anonymize
         from shoal.engines.spark.reading import read
 

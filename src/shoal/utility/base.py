@@ -35,7 +35,7 @@ class Outcome:
         Those of them that are published, as one class.
     classes, squares
         Number of classes of kept records, and the sum of their squared sizes.
-    lost
+    penalty
         By column: the certainty penalties of the kept records, from 0 (the value as it is) to 1 (nothing) each.
     exact
         By column: kept records that show one single value.
@@ -74,11 +74,11 @@ class Outcome:
     suppressed: Any
     classes: Any
     squares: Any
-    lost: Floats
+    penalty: Floats
     exact: Floats
-    climbed: Floats
-    blurred: Floats
-    informed: Floats
+    generalization_height: Floats
+    log_cover_size: Floats
+    log_value_counts: Floats
     distinct: Floats
     heights: Floats
     starred: Any = 0
@@ -86,7 +86,7 @@ class Outcome:
     apart: Floats | None = None
     whole: Outcome | None = None
     values: Floats | None = None
-    diverged: Floats | None = None
+    divergence: Floats | None = None
     texts: Floats | None = None
     minorities: Mapping[str, int] = field(default_factory=dict)
 

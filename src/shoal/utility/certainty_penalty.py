@@ -44,7 +44,7 @@ class CertaintyPenalty(Metric):
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the mean penalty of each column."""
         suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
-        return (outcome.lost + suppressed) / max(outcome.records, 1)
+        return (outcome.penalty + suppressed) / max(outcome.records, 1)
 
     def bounds(self, outcome: Outcome) -> Floats:
         """A suppressed record costs 1 per cell, and no kept one more: suppressing never lowers the loss."""

@@ -124,4 +124,4 @@ class Granularity(Metric):
 
 def _shares(outcome: Outcome) -> Floats:
     """By column: the shares of the domain that the kept records leave open; a single value is one in so many."""
-    return outcome.lost + outcome.exact / np.maximum(outcome.distinct, 1.0)
+    return outcome.penalty + outcome.exact / np.maximum(outcome.distinct, 1.0)

@@ -44,7 +44,7 @@ class Height(Metric):
         """Return the mean level of each column."""
         seen = outcome.generalized or outcome
         kept = np.asarray(seen.kept, np.float64)[..., None]
-        return np.where(kept > 0, seen.climbed / np.maximum(kept, 1.0), 1.0) * outcome.heights
+        return np.where(kept > 0, seen.generalization_height / np.maximum(kept, 1.0), 1.0) * outcome.heights
 
     def bounds(self, outcome: Outcome) -> Floats | None:
         """A search counts all records, so the decided columns cost the same whoever is suppressed; others nothing."""

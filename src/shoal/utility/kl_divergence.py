@@ -41,7 +41,7 @@ class KlDivergence(Metric):
 
     def known(self, outcome: Outcome) -> bool:
         """Return whether the distributions were counted, and each original value is covered."""
-        return outcome.diverged is not None and bool(np.isfinite(outcome.diverged).all())
+        return outcome.divergence is not None and bool(np.isfinite(outcome.divergence).all())
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the weighted sum over the columns."""
@@ -49,8 +49,8 @@ class KlDivergence(Metric):
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the bits of each column."""
-        assert outcome.diverged is not None, "only where known() says so"
-        return outcome.diverged
+        assert outcome.divergence is not None, "only where known() says so"
+        return outcome.divergence
 
 
 def divergence(original: npt.ArrayLike, implied: npt.ArrayLike) -> float:

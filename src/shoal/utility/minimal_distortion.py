@@ -46,5 +46,5 @@ class MinimalDistortion(Metric):
         In a column that is not decided nobody loses, and then no kept record is counted.
         """
         suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
-        cells = np.where(outcome.lost > 0.0, outcome.records - outcome.exact, suppressed)
+        cells = np.where(outcome.penalty > 0.0, outcome.records - outcome.exact, suppressed)
         return np.asarray(cells @ outcome.relative_weights, np.float64)[..., None]

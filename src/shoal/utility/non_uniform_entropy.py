@@ -54,18 +54,18 @@ class NonUniformEntropy(Metric):
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the bits that are lost in each column."""
-        blurred, informed = outcome.blurred, outcome.informed
+        log_cover_size, log_value_counts = outcome.log_cover_size, outcome.log_value_counts
         if self.suppressed == "star":
             anyone = np.log2(max(outcome.records, 1))
-            blurred = blurred + np.asarray(outcome.suppressed, np.float64)[..., None] * anyone
+            log_cover_size = log_cover_size + np.asarray(outcome.suppressed, np.float64)[..., None] * anyone
         else:
             whole = outcome.generalized
             assert whole is not None, "only where known() says so"
-            blurred, informed = whole.blurred, whole.informed
+            log_cover_size, log_value_counts = whole.log_cover_size, whole.log_value_counts
             if self.suppressed == "apart" and outcome.apart is not None:
-                blurred = blurred + outcome.apart
-        lost = blurred - informed
-        return np.where(lost <= _NOISE * blurred, 0.0, lost)
+                log_cover_size = log_cover_size + outcome.apart
+        lost = log_cover_size - log_value_counts
+        return np.where(lost <= _NOISE * log_cover_size, 0.0, lost)
 
     def known(self, outcome: Outcome) -> bool:
         """Return whether it is known what the suppressed records would have shown, where that counts."""

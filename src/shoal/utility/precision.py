@@ -47,9 +47,9 @@ class Precision(Metric):
         if self.suppressed == "ignored":
             whole = outcome.generalized
             assert whole is not None, "only where known() says so"
-            return whole.climbed / max(whole.records, 1)
+            return whole.generalization_height / max(whole.records, 1)
         suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
-        return (outcome.climbed + suppressed) / max(outcome.records, 1)
+        return (outcome.generalization_height + suppressed) / max(outcome.records, 1)
 
     def known(self, outcome: Outcome) -> bool:
         """Return whether it is known what the suppressed records would have shown, where that counts."""

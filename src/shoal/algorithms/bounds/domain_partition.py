@@ -35,7 +35,7 @@ _SAFE = 1e-9
 
 
 @dataclass(frozen=True)
-class Step:
+class DomainPartition:
     """A partition of a column's values, and what a class that lies in one of its parts costs at least."""
 
     labels: Codes
@@ -49,8 +49,8 @@ class Step:
 
 def line_of(columns: tuple[Column, ...]) -> int:
     """Return the column whose ranges are looked at one by one: that with the most values; -1 where none has ranges."""
-    ranged = [place for place, column in enumerate(columns) if column.form == "ranges"]
-    return max(ranged, key=lambda place: columns[place].levels.size * columns[place].weight, default=-1)
+    ranged = [index for index, column in enumerate(columns) if column.form == "ranges"]
+    return max(ranged, key=lambda index: columns[index].levels.size * columns[index].weight, default=-1)
 
 
 def points_of(column: Column) -> Floats:
@@ -63,13 +63,15 @@ def points_of(column: Column) -> Floats:
     return points
 
 
-def ladder(column: Column, is_line: bool, bins: int) -> list[Step]:
+def weaker_thresholds(column: Column, is_line: bool, bins: int) -> list[DomainPartition]:
     """Return steps such that whatever a class shows in a column, it lies in a part of a step that costs no more."""
     levels, weight = column.levels, column.weight
-    own = Step(np.arange(levels.size, dtype=np.int32), levels.penalties[0] * weight)
+    own = DomainPartition(np.arange(levels.size, dtype=np.int32), levels.penalties[0] * weight)
     if column.form == "labels":
         labels = [(levels.codes[level], levels.penalties[level]) for level in range(levels.height + 1)]
-        return [Step(codes.astype(np.int32), costs * weight) for codes, costs in [*labels, *_homonyms(levels)]]
+        return [
+            DomainPartition(codes.astype(np.int32), costs * weight) for codes, costs in [*labels, *_homonyms(levels)]
+        ]
     if column.form == "sets":
         if any(text is not None and text.startswith("{") for text in levels.labels[0]):
             return [_everything(levels, 0.0)]  # a value that reads like a set of others
@@ -77,12 +79,12 @@ def ladder(column: Column, is_line: bool, bins: int) -> list[Step]:
     mixed = [_everything(levels, weight, flat=is_line)] if levels.has_missing else []
     if is_line:
         apart = (np.arange(levels.size) >= len(levels.domain)).astype(np.int32)
-        return [Step(apart, np.where(apart > 0, levels.penalties[0] * weight, 0.0)), *mixed]
+        return [DomainPartition(apart, np.where(apart > 0, levels.penalties[0] * weight, 0.0)), *mixed]
     return [own, *_grids(levels, weight, bins), *mixed]
 
 
-def _everything(levels: Levels, cost: float, *, flat: bool = False, open: bool = False) -> Step:
-    return Step(np.zeros(levels.size, np.int32), np.full(levels.size, cost), flat, open)
+def _everything(levels: Levels, cost: float, *, flat: bool = False, open: bool = False) -> DomainPartition:
+    return DomainPartition(np.zeros(levels.size, np.int32), np.full(levels.size, cost), flat, open)
 
 
 def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
@@ -113,7 +115,7 @@ def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
     return steps
 
 
-def _grids(levels: Levels, weight: float, bins: int) -> list[Step]:
+def _grids(levels: Levels, weight: float, bins: int) -> list[DomainPartition]:
     """Steps for ranges by their width: a range no wider than r lies in a cell of one of two grids of cells of 2 r.
 
     The grids are shifted by r against each other. A range that is wider than the bin before costs at least that.
@@ -124,7 +126,7 @@ def _grids(levels: Levels, weight: float, bins: int) -> list[Step]:
     missing = levels.penalties[0, -1] * weight if levels.has_missing else 0.0
     if extent <= 0 or span <= 0:  # one value, or a domain without width: ranges cost nothing
         apart = (np.arange(levels.size) >= count).astype(np.int32)
-        return [Step(apart, np.where(apart > 0, missing, 0.0))]
+        return [DomainPartition(apart, np.where(apart > 0, missing, 0.0))]
     steps = []
     narrowest = float(np.diff(values).min())
     for bin_ in range(bins):
@@ -140,7 +142,7 @@ def _grids(levels: Levels, weight: float, bins: int) -> list[Step]:
                 labels[:count] = np.floor((values - values[0]) / (2 * width * (1 + _SAFE)) + shift / 2)
             if levels.has_missing:
                 labels[-1], costs[-1] = labels.max() + 1, missing
-            steps.append(Step(labels, costs, open=True))
+            steps.append(DomainPartition(labels, costs, open=True))
     return steps
 
 
@@ -150,7 +152,7 @@ def ceiling_of(columns: tuple[Column, ...], chosen: Sequence[int]) -> float:
     A suppressed record costs all weights. A class that would show ``*`` everywhere shows its range or its values in one
     column instead, which may be cheap.
     """
-    weights = [columns[place].weight for place in chosen]
+    weights = [columns[index].weight for index in chosen]
     if not all(_may_be_silent(column) for column in columns):
         return sum(weights)
     return sum(weights) - max(weights)
@@ -165,39 +167,39 @@ def boxes_of(frequencies: Frequencies, columns: tuple[Column, ...], chosen: Sequ
     from shoal.kernels.bounding import FLAT, OPEN
     from shoal.kernels.spread import RANGES, SETS, Boxes
 
-    columns = tuple(columns[place] for place in chosen)
+    columns = tuple(columns[index] for index in chosen)
     tuples, line = frequencies.tuples[:, list(chosen)], line_of(columns)
     points = np.zeros(len(tuples)) if line < 0 else points_of(columns[line])[tuples[:, line]]
     rank = np.argsort(points, kind="stable")
     beside = sum(column.form == "ranges" for column in columns) - 1
     bins = _BINS[beside] if beside < len(_BINS) else 1
-    found = [ladder(column, place == line, bins) for place, column in enumerate(columns)]
+    found = [weaker_thresholds(column, index == line, bins) for index, column in enumerate(columns)]
     order = np.argsort([len(steps) for steps in found], kind="stable")  # few boxes at first
     most = max(len(steps) for steps in found) + 1
-    every: list[Step] = [step for place in order for step in found[place]]
+    every: list[DomainPartition] = [step for index in order for step in found[index]]
     ends = np.cumsum([0, *(len(step.labels) for step in every)])
     offsets, kinds = np.zeros((len(columns), most), np.int64), np.zeros((len(columns), most), np.int64)
-    shown, places = np.zeros(len(columns), np.int64), np.zeros((len(columns), max(c.levels.size for c in columns)))
+    shown, indices = np.zeros(len(columns), np.int64), np.zeros((len(columns), max(c.levels.size for c in columns)))
     at = 0
-    for row, place in enumerate(order):
-        column, steps = columns[place], found[place]
+    for row, index in enumerate(order):
+        column, steps = columns[index], found[index]
         offsets[row, : len(steps)] = ends[at : at + len(steps)]
         kinds[row, : len(steps)] = [FLAT if step.flat else OPEN if step.open else 0 for step in steps]
         at += len(steps)
         if any(step.open for step in steps):
             shown[row] = RANGES if column.form == "ranges" else SETS
-            places[row, : column.levels.size] = points_of(column) if column.form == "ranges" else 0.0
+            indices[row, : column.levels.size] = points_of(column) if column.form == "ranges" else 0.0
     return Boxes(
         np.ascontiguousarray(tuples[rank][:, order].T, np.int32),
         frequencies.counts[rank],
         points[rank],
         least,
-        np.array([len(found[place]) for place in order], np.int64),
+        np.array([len(found[index]) for index in order], np.int64),
         offsets,
         np.concatenate([step.labels for step in every]).astype(np.int32),
         np.concatenate([step.costs for step in every]),
         kinds,
         shown,
-        np.array([columns[place].weight / columns[place].levels.size for place in order]),
-        places,
+        np.array([columns[index].weight / columns[index].levels.size for index in order]),
+        indices,
     )

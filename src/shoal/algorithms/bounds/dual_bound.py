@@ -1,4 +1,4 @@
-"""Sharing: what each record pays at least, found and raised with a given amount of work.
+"""DualBound: what each record pays at least, found and raised with a given amount of work.
 
 The shares of records in a group of columns are *feasible* where in no box the k largest are more, on average, than the
 box costs; :mod:`shoal.algorithms.bounds.lower_bound` says why their sum is then a bound. Shares of disjoint groups add
@@ -53,7 +53,7 @@ _IDS = 30_000_000
 """Members that are written down in all."""
 
 
-class Sharing:
+class DualBound:
     """The shares of a problem's records, group by group; ``best`` is proven at any time."""
 
     def __init__(self, problem: Problem, budget: int, *, raising: bool) -> None:
@@ -80,7 +80,7 @@ class Sharing:
     def rounds(self) -> Iterator[int]:
         """Find what records pay at least, then raise it as long as there is work left; yield after each round."""
         columns = self.problem.columns
-        order = sorted(range(len(columns)), key=lambda place: (columns[place].form, -columns[place].weight))
+        order = sorted(range(len(columns)), key=lambda index: (columns[index].form, -columns[index].weight))
         self.groups = self._settled(order, self.budget)
         for group in self.groups if self.raising else []:
             yield from group.raised()
@@ -90,7 +90,7 @@ class Sharing:
 
         They may where there are too many boxes, or where so many columns show ranges that few widths are told apart.
         """
-        columns = [self.problem.columns[place] for place in chosen]
+        columns = [self.problem.columns[index] for index in chosen]
         coarse = sum(column.form == "ranges" for column in columns) > _FINE
         whole = Group(self.problem, chosen, budget // 2 if coarse else budget)
         self.groups = self.groups or [whole]

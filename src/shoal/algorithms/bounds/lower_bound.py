@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.bounds.dual_bound import Sharing
+from shoal.algorithms.bounds.dual_bound import DualBound
 from shoal.registry import Frozen
 
 _SECOND = 100_000_000
@@ -72,7 +72,7 @@ class LowerBound(Frozen):
         if not records or weight <= 0:
             return Bound(0.0, "there is nothing to lose")
         budget = int(self.effort * _SECOND) + _LEAST + _CELL * records * len(problem.columns)
-        sharing = Sharing(problem, budget, raising=self.effort > 0)
+        sharing = DualBound(problem, budget, raising=self.effort > 0)
         stopped = ""
         try:
             for rounds in sharing.rounds():

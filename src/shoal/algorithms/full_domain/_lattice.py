@@ -77,7 +77,7 @@ class Lattice:
     def order(self) -> Ints:
         """The columns in the order in which they are raised: first those with few values."""
         tuples = self.problem.frequencies.tuples
-        values = [len(np.unique(tuples[:, place])) for place in range(tuples.shape[1])]
+        values = [len(np.unique(tuples[:, index])) for index in range(tuples.shape[1])]
         return np.argsort(values, kind="stable").astype(np.int64)
 
     @property
@@ -195,11 +195,11 @@ class Lattice:
             return walk
         return replace(walk, labels=replace(walk.labels, nested=walk.labels.nested & ~(mixed & bounded)))
 
-    def _without(self, places: tuple[int, ...]) -> Walk:
+    def _without(self, indices: tuple[int, ...]) -> Walk:
         """The walk that leaves some places out; it is made from the one that leaves out all of them but one."""
-        if places not in self._walks:
-            self._walks[places] = self._without(places[:-1]).without(places[-1:])
-        return self._walks[places]
+        if indices not in self._walks:
+            self._walks[indices] = self._without(indices[:-1]).without(indices[-1:])
+        return self._walks[indices]
 
     @cached_property
     def _walks(self) -> dict[tuple[int, ...], Walk]:
@@ -214,26 +214,26 @@ class Lattice:
         people = People.of(packing, labels, self.problem)
         return Walk(packing, labels, np.arange(len(self.problem.columns)), people)
 
-    def _looked(self, nodes: Shorts, sums: Sums, place: Ints) -> Looked:
+    def _looked(self, nodes: Shorts, sums: Sums, index: Ints) -> Looked:
         problem = self.problem
-        kept = sums.kept[:, :, place]
+        kept = sums.kept[:, :, index]
         outcome = Outcome(
-            problem.frequencies.records + problem.barred,
+            problem.frequencies.records + problem.forced_suppression,
             tuple(column.name for column in problem.columns),
             problem.weights,
-            sums.suppressed + problem.barred,
+            sums.suppressed + problem.forced_suppression,
             sums.classes,
             sums.squares,
             kept[PENALTY],
             kept[EXACT],
             kept[CLIMB],
             kept[BLUR],
-            np.array([column.informed for column in problem.columns]),
+            np.array([column.log_value_counts for column in problem.columns]),
             np.array([column.levels.size for column in problem.columns], np.float64),
             np.array([column.levels.height for column in problem.columns], np.float64),
             0,
             problem.k,
-            sums.apart[:, place],
+            sums.apart[:, index],
         )
         everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
         whole = replace(
@@ -242,11 +242,11 @@ class Lattice:
             suppressed=np.zeros_like(sums.suppressed),
             classes=sums.all_classes,
             squares=sums.all_squares,
-            lost=everyone[PENALTY],
+            penalty=everyone[PENALTY],
             exact=everyone[EXACT],
-            climbed=everyone[CLIMB],
-            blurred=everyone[BLUR],
-            informed=self._informed,
+            generalization_height=everyone[CLIMB],
+            log_cover_size=everyone[BLUR],
+            log_value_counts=self._informed,
             apart=np.zeros_like(sums.apart),
         )
         return Looked(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
@@ -257,8 +257,8 @@ class Lattice:
         frequencies = self.problem.frequencies
         return np.array(
             [
-                frequencies.counts @ np.log2(np.maximum(column.levels.own, 1))[frequencies.tuples[:, place]]
-                for place, column in enumerate(self.problem.columns)
+                frequencies.counts @ np.log2(np.maximum(column.levels.own, 1))[frequencies.tuples[:, index]]
+                for index, column in enumerate(self.problem.columns)
             ]
         )
 
@@ -278,11 +278,11 @@ class Lattice:
         problem, levels = self.problem, node.tolist()
         tuples = problem.frequencies.tuples
         pairs = list(zip(problem.columns, levels, strict=True))
-        labels = [column.levels.codes[level][tuples[:, place]] for place, (column, level) in enumerate(pairs)]
+        labels = [column.levels.codes[level][tuples[:, index]] for index, (column, level) in enumerate(pairs)]
         beyond = np.zeros(len(tuples), bool)
-        for place, (column, level) in enumerate(pairs):
+        for index, (column, level) in enumerate(pairs):
             if column.limits is not None:
-                beyond |= column.limits[tuples[:, place]] < level
+                beyond |= column.limits[tuples[:, index]] < level
         members, rows = group(labels, [len(column.levels.labels[level]) for column, level in pairs])
         members = np.where(beyond, -1, members)
         classes = Classes.of(problem.frequencies, members[problem.frequencies.cell_tuples], len(rows))

@@ -69,9 +69,9 @@ class Labels:
         offsets, number_offsets = np.zeros((2, len(columns), most), np.int64)
         firsts, costs = [], []
         label, number = 0, 0
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             for level in range(most):
-                offsets[place, level], number_offsets[place, level] = label, number
+                offsets[index, level], number_offsets[index, level] = label, number
                 if level <= column.levels.height + 1:
                     first = _firsts(column, level)
                     firsts.append(first)
@@ -191,28 +191,28 @@ class Packing:
         rows, cells = group([frequencies.cell_tuples, kind_of_cell], [len(frequencies.tuples), kinds])
         keys = np.zeros((int(words.max()) + 1, len(cells)), np.uint64)
         coded = [*frequencies.tuples[frequencies.cell_tuples[cells]].T, kind_of_cell[cells]]
-        for place, codes in enumerate(coded):
-            keys[words[place]] |= codes.astype(np.uint64) << shifts[place]
+        for index, codes in enumerate(coded):
+            keys[words[index]] |= codes.astype(np.uint64) << shifts[index]
         counts = np.bincount(rows, frequencies.cell_counts, minlength=len(cells)).astype(np.int64)
         return cls(keys, counts, words, shifts, masks, np.uint64(bounded), sensitive, subjects)
 
     def of_population(self, population: Population) -> Packing:
         """Pack a population the same way, so that a class has the key of the persons who match it."""
         keys = np.zeros((len(self.keys), len(population.counts)), np.uint64)
-        for place, codes in enumerate(population.tuples.T):
-            keys[self.words[place]] |= codes.astype(np.uint64) << self.shifts[place]
+        for index, codes in enumerate(population.tuples.T):
+            keys[self.words[index]] |= codes.astype(np.uint64) << self.shifts[index]
         return replace(
             self, keys=keys, counts=population.counts, mark=np.uint64(0), sensitive=self.sensitive[:1], subjects=None
         )
 
     def placed(self, order: Ints) -> Packing:
         """Return the same packing with its columns in another order."""
-        places = np.append(order, len(order))
-        return replace(self, words=self.words[places], shifts=self.shifts[places], masks=self.masks[places])
+        indices = np.append(order, len(order))
+        return replace(self, words=self.words[indices], shifts=self.shifts[indices], masks=self.masks[indices])
 
-    def bits(self, place: int) -> Bits:
+    def bits(self, index: int) -> Bits:
         """Where a place is in the key; -1 is the kind of cells."""
-        return self.words[place], self.shifts[place], self.masks[place]
+        return self.words[index], self.shifts[index], self.masks[index]
 
     @property
     def has_kinds(self) -> bool:
@@ -233,9 +233,9 @@ def _kinds(problem: Problem) -> tuple[Ints, Codes, Ints | None]:
     if survey is not None and any("persons" in model.needs for model in problem.models):
         looked_at.add(survey.place)
     sensitive = np.where(
-        [place in looked_at for place in range(frequencies.sensitive.shape[1])], frequencies.sensitive, 0
+        [index in looked_at for index in range(frequencies.sensitive.shape[1])], frequencies.sensitive, 0
     )
-    parts = [*(sensitive[:, place].astype(np.int64) + 1 for place in sorted(looked_at))]
+    parts = [*(sensitive[:, index].astype(np.int64) + 1 for index in sorted(looked_at))]
     if frequencies.subjects is not None:
         parts.append(frequencies.subjects)
     if not parts:

@@ -41,7 +41,7 @@ class Sums:
     apart: Floats
 
     @classmethod
-    def empty(cls, nodes: int, places: int, costs: int) -> Sums:
+    def empty(cls, nodes: int, indices: int, costs: int) -> Sums:
         """Make room for some nodes."""
         whole = np.zeros((6, nodes), np.int64)
         return cls(
@@ -51,8 +51,8 @@ class Sums:
             whole[3],
             whole[4],
             whole[5],
-            np.zeros((costs, nodes, places)),
-            np.zeros((nodes, places)),
+            np.zeros((costs, nodes, indices)),
+            np.zeros((nodes, indices)),
         )
 
     def at(self, nodes: slice | npt.NDArray[np.intp]) -> Sums:
@@ -85,13 +85,13 @@ class Walk:
         people = None if self.people is None else self.people.placed(order)
         return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order], people)
 
-    def without(self, places: Sequence[int]) -> Walk:
+    def without(self, indices: Sequence[int]) -> Walk:
         """Return the same walk from a table without some columns: they are free in all nodes that follow."""
         keys, counts = self.packing.keys, self.packing.counts
-        people = None if self.people is None else self.people.without(places)
-        for place in places:
+        people = None if self.people is None else self.people.without(indices)
+        for index in indices:
             fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
-            left = _merge(self.packing.bits(place), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
+            left = _merge(self.packing.bits(index), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
             keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
         return replace(self, packing=replace(self.packing, keys=keys, counts=counts), people=people)
 
@@ -154,9 +154,9 @@ class Walk:
         packing, labels = self.packing, self.labels
         sizes = np.diff(ends, prepend=0)
         result = np.empty((int(sizes.sum()), nodes.shape[1]), np.int64)
-        for place in range(nodes.shape[1]):
-            numbers = (keys[packing.words[place]] >> packing.shifts[place]) & packing.masks[place]
-            result[:, self.order[place]] = np.repeat(labels.offsets[place, nodes[:, place]], sizes) + numbers.astype(
+        for index in range(nodes.shape[1]):
+            numbers = (keys[packing.words[index]] >> packing.shifts[index]) & packing.masks[index]
+            result[:, self.order[index]] = np.repeat(labels.offsets[index, nodes[:, index]], sizes) + numbers.astype(
                 np.int64
             )
         return result
@@ -167,10 +167,10 @@ class Walk:
 
         packing, labels = self.packing, self.labels
         words, rows = packing.keys.shape
-        places = nodes.shape[1]
+        indices = nodes.shape[1]
         room = max(rows, _ROWS)
-        stack_keys, stack_counts = np.empty((places, words, rows), np.uint64), np.empty((places, rows), np.int64)
-        stack_rows, sources = np.full(places + 1, rows, np.int64), np.full(places + 1, -1, np.int64)
+        stack_keys, stack_counts = np.empty((indices, words, rows), np.uint64), np.empty((indices, rows), np.int64)
+        stack_rows, sources = np.full(indices + 1, rows, np.int64), np.full(indices + 1, -1, np.int64)
         slots = np.empty(_power_above(4 * rows), np.int32)
         keys, counts, ends = (
             np.empty((words, room), np.uint64),
@@ -252,9 +252,9 @@ class People:
         """Return the same with the columns in another order."""
         return replace(self, walk=self.walk.placed(order))
 
-    def without(self, places: Sequence[int]) -> People:
+    def without(self, indices: Sequence[int]) -> People:
         """Return the same without some columns, which are free."""
-        return replace(self, walk=self.walk.without(places))
+        return replace(self, walk=self.walk.without(indices))
 
     def matching(self, nodes: Shorts, keys: Keys, ends: Ints) -> Ints:
         """Return the persons who match each class of some nodes."""

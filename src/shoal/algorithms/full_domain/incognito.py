@@ -94,10 +94,10 @@ def _has_subset_property(problem: Problem) -> bool:
 
 def _candidates(columns: Columns, heights: tuple[int, ...], before: Survivors) -> Iterator[Levels]:
     """Yield the nodes of a set of columns whose subsets with one column less all survived."""
-    subsets = [tuple(place for place in range(len(columns)) if place != left) for left in range(len(columns))]
-    known = [(places, before.get(tuple(columns[place] for place in places))) for places in subsets]
+    subsets = [tuple(index for index in range(len(columns)) if index != left) for left in range(len(columns))]
+    known = [(indices, before.get(tuple(columns[index] for index in indices))) for indices in subsets]
     for levels in product(*(range(heights[column] + 1) for column in columns)):
-        if all(found is None or tuple(levels[place] for place in places) in found for places, found in known):
+        if all(found is None or tuple(levels[index] for index in indices) in found for indices, found in known):
             yield levels
 
 
@@ -123,7 +123,7 @@ def _complying(lattice: Lattice, columns: Columns, nodes: list[Levels]) -> Itera
 
 
 def _above(levels: Levels) -> Iterator[Levels]:
-    return ((*levels[:place], levels[place] + 1, *levels[place + 1 :]) for place in range(len(levels)))
+    return ((*levels[:index], levels[index] + 1, *levels[index + 1 :]) for index in range(len(levels)))
 
 
 def _below(lattice: Lattice, levels: Levels) -> list[list[int]]:

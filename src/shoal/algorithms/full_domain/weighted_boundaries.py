@@ -72,11 +72,11 @@ class WeightedBoundaries(Algorithm):
         levels = [0] * len(shown)
         tested = _test(problem, shown)
         rounds = [Round(None, 0.0, 0, tested.attained, tested.failing)]
-        for place, level in self.steps(problem.columns):
+        for index, level in self.steps(problem.columns):
             if tested.failing <= allowed:
                 break
-            column, levels[place] = problem.columns[place], level
-            shown[place] = Capped.of(column, level)
+            column, levels[index] = problem.columns[index], level
+            shown[index] = Capped.of(column, level)
             tested = _test(problem, shown)
             rounds.append(Round(column.name, column.weight, level, tested.attained, tested.failing))
             problem.progress("generalizing", len(rounds), 0)
@@ -89,10 +89,10 @@ class WeightedBoundaries(Algorithm):
 
     def steps(self, columns: tuple[Column, ...]) -> Iterator[tuple[int, int]]:
         """Yield which column is raised to which level, one after the other."""
-        for place in sorted(range(len(columns)), key=lambda place: columns[place].weight):
-            top = columns[place].max_level
+        for index in sorted(range(len(columns)), key=lambda index: columns[index].weight):
+            top = columns[index].max_level
             first = 1 if self.pace == "level" else top
-            yield from ((place, level) for level in range(max(first, 1), top + 1))
+            yield from ((index, level) for level in range(max(first, 1), top + 1))
 
 
 @dataclass(frozen=True)

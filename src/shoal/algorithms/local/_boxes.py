@@ -32,10 +32,10 @@ class Points:
     def __len__(self) -> int:
         return len(self.tuples.lows)
 
-    def at(self, places: Ints) -> Points:
+    def at(self, indices: Ints) -> Points:
         """Return some of the tuples."""
         lows, highs, held = self.tuples
-        return Points(self.costs, Boxes(lows[places], highs[places], held[places]))
+        return Points(self.costs, Boxes(lows[indices], highs[indices], held[indices]))
 
     def room(self, count: int) -> Paid:
         """Return room for so many boxes."""

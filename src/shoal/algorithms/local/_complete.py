@@ -52,9 +52,9 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
     boxes = points.at(tuples[inside]).boxes(weights[inside], members[inside], count)
     rank = np.lexsort([boxes.lows[:, column] for column in np.argsort(-np.ptp(boxes.lows, axis=0), kind="stable")])
     boxes = taken(boxes, rank)
-    place = np.empty(count, np.int64)
-    place[rank] = np.arange(count)
-    members = np.where(inside, place[members], -1)
+    index = np.empty(count, np.int64)
+    index[rank] = np.arange(count)
+    members = np.where(inside, index[members], -1)
     while True:
         holds = problem.holds(Classes(count, members, cells, weights, frequencies))
         if holds.all():
@@ -75,7 +75,7 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
 def _numbered(members: Ints) -> tuple[Ints, int]:
     """Number the classes from 0, in the order in which they occur first."""
     inside = members >= 0
-    numbers, first, place = np.unique(members[inside], return_index=True, return_inverse=True)
+    numbers, first, index = np.unique(members[inside], return_index=True, return_inverse=True)
     result = np.full(len(members), -1, np.int64)
-    result[inside] = np.argsort(np.argsort(first, kind="stable"), kind="stable")[place]
+    result[inside] = np.argsort(np.argsort(first, kind="stable"), kind="stable")[index]
     return result, len(numbers)

@@ -58,9 +58,9 @@ class Slots:
     @classmethod
     def of(cls, columns: Sequence[Column]) -> Slots:
         """Lay out the columns, weighted."""
-        slots = [_slot(place, column) for place, column in enumerate(columns)]
+        slots = [_slot(index, column) for index, column in enumerate(columns)]
         beyond = BEYOND * sum(column.weight for column in columns)
-        slots += [_guard(place, column, beyond) for place, column in enumerate(columns) if column.limits is not None]
+        slots += [_guard(index, column, beyond) for index, column in enumerate(columns) if column.limits is not None]
         slots.sort(key=lambda slot: slot.form)
         layout = np.zeros(STRIDE * len(slots), np.int64)
         start, words, labels = 0, 0, len(layout)
@@ -105,17 +105,17 @@ class Slots:
         )
 
 
-def _slot(place: int, column: Column) -> Slot:
+def _slot(index: int, column: Column) -> Slot:
     if column.form == "ranges":
-        return _line(place, column)
+        return _line(index, column)
     if column.form == "sets":
-        return _set(place, column)
+        return _set(index, column)
     codes = np.arange(column.levels.size, dtype=np.int32)
     costs = column.levels.penalties * column.weight
     if len(codes) <= _FEW:
-        return Slot(place, TABLE, codes, codes, _table(column).ravel() * column.weight, (len(codes),))
+        return Slot(index, TABLE, codes, codes, _table(column).ravel() * column.weight, (len(codes),))
     labels, height = column.levels.codes.astype(np.int64).ravel(), column.levels.height
-    return Slot(place, TREE, codes, codes, costs.ravel(), (len(codes), height), labels)
+    return Slot(index, TREE, codes, codes, costs.ravel(), (len(codes), height), labels)
 
 
 def _table(column: Column) -> Floats:
@@ -128,7 +128,7 @@ def _table(column: Column) -> Floats:
     return levels.penalties[level, low]
 
 
-def _line(place: int, column: Column) -> Slot:
+def _line(index: int, column: Column) -> Slot:
     """Values as whole steps, as many as there is room for: numbers without fractions stay exact."""
     domain, span = column.levels.domain, column.levels.domain.span or 1.0
     values = domain.values.astype(np.float64)
@@ -138,10 +138,10 @@ def _line(place: int, column: Column) -> Slot:
     steps[: len(values)] = np.rint((values - values.min(initial=np.inf)) * fine)
     lows = steps.copy()
     lows[(column.levels.penalties[0] > 0.0) & (steps == _FAR)] = -_STEPS  # matches anything, and so shows nothing
-    return Slot(place, LINE, lows, steps, np.array([column.weight / (span * fine), column.weight]))
+    return Slot(index, LINE, lows, steps, np.array([column.weight / (span * fine), column.weight]))
 
 
-def _set(place: int, column: Column) -> Slot:
+def _set(index: int, column: Column) -> Slot:
     size, levels = column.levels.size, column.levels
     words = min(-(-size // 64), _WORDS)
     room, codes = 64 * words, np.arange(size, dtype=np.int32)
@@ -152,10 +152,10 @@ def _set(place: int, column: Column) -> Slot:
     if size and levels.penalties[0, -1] > 0.0:  # matches anything, and so shows nothing
         bits[-1] = np.bitwise_or.reduce(bits, axis=0)
         costs[min(size, room)] = column.weight
-    return Slot(place, SET, codes, codes, costs, bits=bits)
+    return Slot(index, SET, codes, codes, costs, bits=bits)
 
 
-def _guard(place: int, column: Column, beyond: float) -> Slot:
+def _guard(index: int, column: Column, beyond: float) -> Slot:
     """A slot that costs much as soon as a box leaves a boundary: it must hold codes of one boundary, or of none."""
     numbers = column.bounded_by.astype(np.int32)
-    return Slot(place, LINE, numbers, numbers, np.array([beyond, beyond]), guards=True)
+    return Slot(index, LINE, numbers, numbers, np.array([beyond, beyond]), guards=True)

@@ -43,8 +43,8 @@ class Groups:
         self.boxes = points.boxes(records, first, count)
         self.held: list[dict[int, int]] = [{} for _ in range(count)]
         """The records of each tuple that each group has."""
-        for place, (group, number) in enumerate(zip(first.tolist(), records.tolist(), strict=True)):
-            self.held[group][place] = number
+        for index, (group, number) in enumerate(zip(first.tolist(), records.tolist(), strict=True)):
+            self.held[group][index] = number
         self.free: list[int] = []
         """Numbers of groups that are no more."""
         self._pair = points.room(2)
@@ -64,16 +64,16 @@ class Groups:
         """Let a group absorb another."""
         merge(self.costs, self.boxes, group, other)
         mine = self.held[group]
-        for place, records in self.held[other].items():
-            mine[place] = mine.get(place, 0) + records
+        for index, records in self.held[other].items():
+            mine[index] = mine.get(index, 0) + records
         self.held[other] = {}
         self.free.append(other)
 
     def borrow(self, group: int, other: int, needed: int) -> None:
         """Move so many records from another group, those first that raise the penalty of this one least."""
-        places = np.array(sorted(self.held[other]), np.int64)
-        held = self.points.at(places)
-        left = np.array([self.held[other][place] for place in places.tolist()], np.int64)
+        indices = np.array(sorted(self.held[other]), np.int64)
+        held = self.points.at(indices)
+        left = np.array([self.held[other][index] for index in indices.tolist()], np.int64)
         bounds = np.zeros(len(left))
         while needed:
             chosen = int(nearest(self.costs, self.boxes, group, held.tuples, left, bounds))
@@ -81,15 +81,15 @@ class Groups:
             left[chosen] -= moved
             needed -= moved
             extend(self.costs, self.boxes, group, held.tuples, chosen, moved)
-            place = int(places[chosen])
-            self.held[group][place] = self.held[group].get(place, 0) + moved
-        self._set(other, places[left > 0], left[left > 0])
+            index = int(indices[chosen])
+            self.held[group][index] = self.held[group].get(index, 0) + moved
+        self._set(other, indices[left > 0], left[left > 0])
 
-    def _set(self, group: int, places: Ints, records: Ints) -> None:
-        self.held[group] = dict(zip(places.tolist(), records.tolist(), strict=True))
+    def _set(self, group: int, indices: Ints, records: Ints) -> None:
+        self.held[group] = dict(zip(indices.tolist(), records.tolist(), strict=True))
         self.boxes.records[group] = 0
-        for place, number in self.held[group].items():
-            extend(self.costs, self.boxes, group, self.points.tuples, place, number)
+        for index, number in self.held[group].items():
+            extend(self.costs, self.boxes, group, self.points.tuples, index, number)
 
     def absorb(self, group: int, other: int, least: int) -> None:
         """Let a group absorb another, or only what it needs to have ``least``, where the other can spare that."""
@@ -118,14 +118,14 @@ class Groups:
 
     def part(self, group: int, least: int) -> None:
         """Part a group of at least 2 ``least`` records in two, and these again, each of at least ``least``."""
-        places = np.array(sorted(self.held[group]), np.int64)
-        if len(places) < 2 or not self.free or self.size(group) < 2 * least:
+        indices = np.array(sorted(self.held[group]), np.int64)
+        if len(indices) < 2 or not self.free or self.size(group) < 2 * least:
             return
-        records = np.array([self.held[group][place] for place in places.tolist()], np.int64)
-        right = parted(self.points.at(places), records, self._pair)
+        records = np.array([self.held[group][index] for index in indices.tolist()], np.int64)
+        right = parted(self.points.at(indices), records, self._pair)
         other = self.free.pop()
-        self._set(group, places[~right], records[~right])
-        self._set(other, places[right], records[right])
+        self._set(group, indices[~right], records[~right])
+        self._set(other, indices[right], records[right])
         for small, large in ((group, other), (other, group)):
             if self.size(small) < least:
                 self.borrow(small, large, least - self.size(small))
@@ -135,7 +135,7 @@ class Groups:
     def shares(self) -> tuple[Ints, Ints, Ints]:
         """Return tuple, records and group of each share of a tuple; groups are numbered from 0."""
         lasting = [held for held in self.held if held]
-        rows = [(place, n, group) for group, held in enumerate(lasting) for place, n in sorted(held.items())]
+        rows = [(index, n, group) for group, held in enumerate(lasting) for index, n in sorted(held.items())]
         table = np.array(rows, np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 

@@ -57,8 +57,8 @@ def answer(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> 
     tuple these are follows from the order of the shares.
     """
     tuples, records, classes, count = [], [], [], 0
-    for block, places, shared, numbers in parts:
-        tuples.append(block[places])
+    for block, indices, shared, numbers in parts:
+        tuples.append(block[indices])
         records.append(shared)
         classes.append(numbers + count)
         count += int(numbers.max(initial=-1)) + 1
@@ -77,6 +77,6 @@ def blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> 
     count = len(frequencies.tuples)
     if count <= most:
         return [np.arange(count, dtype=np.int64)]
-    widest = sorted(range(len(columns)), key=lambda place: -columns[place].levels.size)
-    order = np.lexsort([frequencies.tuples[:, place] for place in widest])
+    widest = sorted(range(len(columns)), key=lambda index: -columns[index].levels.size)
+    order = np.lexsort([frequencies.tuples[:, index] for index in widest])
     return [np.sort(block).astype(np.int64) for block in np.array_split(order, -(-count // most))]

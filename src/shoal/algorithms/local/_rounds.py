@@ -51,11 +51,11 @@ class _Round:
         from shoal.kernels.neighbourhood import improve_blocks
 
         units, problem = self.units, self.units.problem
-        block_of_class, place = self._blocks()
+        block_of_class, index = self._blocks()
         block = block_of_class[self.members]
         listed = np.argsort(block, kind="stable")
         starts = np.searchsorted(block[listed], np.arange(int(block_of_class.max()) + 2))
-        before = place[self.members[listed]]
+        before = index[self.members[listed]]
         careful, bold = np.empty(len(units), np.int64), np.empty(len(units), np.int64)
         data = (units.costs, units.boxes, units.weights, units.kinds, listed, starts, before)
         last = (max(problem.least_records, 1), units.spread, self._stay, worth, problem.seed, self.turn, careful, bold)
@@ -95,10 +95,10 @@ class _Round:
                 units.costs, boxes, listed, ends, first, last, most, seed, self.turn, begins
             ),
         )
-        block, place = np.empty(count, np.int64), np.empty(count, np.int64)
+        block, index = np.empty(count, np.int64), np.empty(count, np.int64)
         block[listed] = np.cumsum(begins) - 1
-        place[listed] = np.arange(count) - np.flatnonzero(begins)[block[listed]]
-        return block, place
+        index[listed] = np.arange(count) - np.flatnonzero(begins)[block[listed]]
+        return block, index
 
     def _share(self, count: int, work: Callable[[int, int], None]) -> None:
         """Let all cores work on stretches of so many things."""

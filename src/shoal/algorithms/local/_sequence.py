@@ -76,8 +76,8 @@ def _moved(keys: list[Key], random: np.random.Generator) -> list[Key]:
     own = [key for key in keys if key.column == column]
     taken = own if random.random() < 0.5 else [own[int(random.integers(len(own)))]]
     rest = [key for key in keys if not any(key is one for one in taken)]
-    place = int(random.integers(len(rest) + 1))
-    moved = [*rest[:place], *taken, *rest[place:]]
+    index = int(random.integers(len(rest) + 1))
+    moved = [*rest[:index], *taken, *rest[index:]]
     ranked = iter(sorted((key for key in moved if key.column == column), key=lambda key: key.depth))
     return [next(ranked) if key.column == column else key for key in moved]
 
@@ -89,15 +89,15 @@ def completed(units: Units, members: Ints, order: Ints | None = None) -> Ints:
     problem = units.problem
     if order is None:
         order = sequence(ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns), units.codes)
-    place = np.empty(len(units), np.int64)
-    place[order] = np.arange(len(units))
+    index = np.empty(len(units), np.int64)
+    index[order] = np.arange(len(units))
     while True:
         holds = problem.holds(units.classes(members))
         if holds.all():
             return members
         # number the classes along the sequence
         first = np.full(len(holds), len(units), np.int64)
-        np.minimum.at(first, members, place)
+        np.minimum.at(first, members, index)
         rank = np.argsort(first, kind="stable")
         number = np.empty(len(holds), np.int64)
         number[rank] = into = np.arange(len(holds))

@@ -104,37 +104,37 @@ class Similarity:
         self.offsets = np.cumsum([0, *sizes]).astype(np.int64)
         self.codes = codes
         self.totals = [
-            np.bincount(codes[:, place], counts, minlength=size).astype(np.int64) for place, size in enumerate(sizes)
+            np.bincount(codes[:, index], counts, minlength=size).astype(np.int64) for index, size in enumerate(sizes)
         ]
         numbers, self.order = arranged(columns, codes)
-        self.points = {place: columns[place].points for place in numbers}
+        self.points = {index: columns[index].points for index in numbers}
         self.tables = []
         down, height = np.zeros(len(codes), np.int32), 1  # without a column before it, all records are one row (3.8)
-        for place in self.order:
-            self.tables.append(Contingency.of(down, codes[:, place], counts, height, sizes[place]))
-            down, height = codes[:, place], sizes[place]
+        for index in self.order:
+            self.tables.append(Contingency.of(down, codes[:, index], counts, height, sizes[index]))
+            down, height = codes[:, index], sizes[index]
 
     def distances(self, first: Codes) -> Floats:
         """Return the weighted distance of each code, column after column."""
         result = np.empty(self.offsets[-1])
         rows = np.zeros(1, np.int64)
-        for place, table in zip(self.order, self.tables, strict=True):
-            order = similarity_order(table.merged(rows), int(first[place]), self.totals[place])
-            self._of(result, place)[:] = index_distances(order, table.width) * self.weights[place]
-            rows = enough_rows(self.totals[place], order, self.k)
-        for place, points in self.points.items():
-            self._of(result, place)[:] = range_distances(points, int(first[place])) * self.weights[place]
+        for index, table in zip(self.order, self.tables, strict=True):
+            order = similarity_order(table.merged(rows), int(first[index]), self.totals[index])
+            self._of(result, index)[:] = index_distances(order, table.width) * self.weights[index]
+            rows = enough_rows(self.totals[index], order, self.k)
+        for index, points in self.points.items():
+            self._of(result, index)[:] = range_distances(points, int(first[index])) * self.weights[index]
         return result
 
     def take(self, tuples: Ints, records: Ints) -> None:
         """Take records out of every table: they are in a class now."""
-        for place in self.order:
-            np.subtract.at(self.totals[place], self.codes[tuples, place], records)
+        for index in self.order:
+            np.subtract.at(self.totals[index], self.codes[tuples, index], records)
         for table in self.tables:
             table.take(tuples, records)
 
-    def _of(self, distances: Floats, place: int) -> Floats:
-        return distances[self.offsets[place] : self.offsets[place + 1]]
+    def _of(self, distances: Floats, index: int) -> Floats:
+        return distances[self.offsets[index] : self.offsets[index + 1]]
 
 
 def arranged(columns: Sequence[Column], codes: Codes) -> tuple[list[int], list[int]]:
@@ -142,7 +142,7 @@ def arranged(columns: Sequence[Column], codes: Codes) -> tuple[list[int], list[i
 
     Numbers under a hierarchy in another order than theirs are categories: their differences mean nothing.
     """
-    places = range(len(columns))
-    numbers = [place for place in places if columns[place].levels.domain.ordered and columns[place].levels.natural]
-    categories = [place for place in places if place not in numbers]
-    return numbers, sorted(categories, key=lambda place: len(np.unique(codes[:, place])))
+    indices = range(len(columns))
+    numbers = [index for index in indices if columns[index].levels.domain.ordered and columns[index].levels.natural]
+    categories = [index for index in indices if index not in numbers]
+    return numbers, sorted(categories, key=lambda index: len(np.unique(codes[:, index])))

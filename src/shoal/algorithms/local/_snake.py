@@ -33,15 +33,15 @@ class Key:
 def keys_of(columns: tuple[Column, ...], codes: Codes, weights: Ints) -> list[Key]:
     """Return all keys of the columns, coarse ones first within each column."""
     found = []
-    for place, column in enumerate(columns):
-        held = np.bincount(codes[:, place], weights, minlength=column.levels.size)
+    for index, column in enumerate(columns):
+        held = np.bincount(codes[:, index], weights, minlength=column.levels.size)
         layers = [] if column.limits is None else [(column.bounded_by, np.inf)]
         layers += _by_levels(column, held) if column.form == "labels" else _by_halves(column, held)
         for depth, (labels, crossing) in enumerate(layers):
             shares = np.bincount(labels, held) / max(held.sum(), 1)
             shares = shares[shares > 0]
             entropy = float(-(shares * np.log2(shares)).sum())
-            found.append(Key(place, labels, crossing * column.weight, entropy, depth))
+            found.append(Key(index, labels, crossing * column.weight, entropy, depth))
     return found
 
 
@@ -78,7 +78,7 @@ def ruled(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
     What boundaries keep apart so stands apart. Columns without levels come last: to their neighbours in the sequence
     values are near anyway. Where there are several, their halves take turns.
     """
-    loose = [place for place, column in enumerate(columns) if column.form == "ranges"]
+    loose = [index for index, column in enumerate(columns) if column.form == "ranges"]
     ranked = []
     for number, key in enumerate(keys):
         last = key.column in loose and key.crossing < np.inf

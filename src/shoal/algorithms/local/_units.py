@@ -197,5 +197,5 @@ def _mixed(frequencies: Frequencies) -> Ints:
     begins[1:] = (tuples[1:] != tuples[:-1]) | (values[1:] != values[:-1]).any(axis=1)
     run = np.cumsum(begins)[cells] - 1
     sizes = np.bincount(run)
-    place = np.arange(len(cells)) - (np.cumsum(sizes) - sizes)[run]
-    return cells[np.lexsort([(place + 0.5) / sizes[run], tuples[cells]])]
+    index = np.arange(len(cells)) - (np.cumsum(sizes) - sizes)[run]
+    return cells[np.lexsort([(index + 0.5) / sizes[run], tuples[cells]])]

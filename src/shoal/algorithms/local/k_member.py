@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms._held import kept_apart
+from shoal.algorithms._unattainable import kept_apart
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.recodings.local import Local
 

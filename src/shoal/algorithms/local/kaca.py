@@ -72,8 +72,8 @@ def distances(column: Column, beta: float) -> npt.NDArray[np.float64]:
     if column.form != "labels" or not levels.height:
         return levels.penalties
     steps = 1.0 / np.arange(levels.height, 0, -1.0) ** beta
-    climbed = np.append(0.0, np.cumsum(steps)) / steps.sum()
-    result = np.repeat(climbed[:, None], levels.size, axis=1)
+    generalization_height = np.append(0.0, np.cumsum(steps)) / steps.sum()
+    result = np.repeat(generalization_height[:, None], levels.size, axis=1)
     if levels.has_missing and levels.labels[0][-1] == STAR:
         result[:, -1] = 1.0  # a missing value that matches anything shows nothing
     return result

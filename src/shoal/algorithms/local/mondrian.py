@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms._held import kept_apart
+from shoal.algorithms._unattainable import kept_apart
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.encoding.frequencies import Classes
 from shoal.recodings.forms import FORMS, Members
@@ -70,11 +70,13 @@ def _strict(problem: Problem) -> Local:
     while len(starts) > 1:
         count = len(starts) - 1
         chosen = np.empty(count, np.int32)
-        places = np.zeros(count, np.int32)
+        indices = np.zeros(count, np.int32)
         least = problem.least_records
-        propose_cuts(slots.costs, boxes, codes, frequencies.counts, order, starts, tried, *joins, least, chosen, places)
+        propose_cuts(
+            slots.costs, boxes, codes, frequencies.counts, order, starts, tried, *joins, least, chosen, indices
+        )
         active = np.repeat(np.arange(count), np.diff(starts))
-        right = codes[chosen[active], order] > places[active]
+        right = codes[chosen[active], order] > indices[active]
         cut = _accepted(problem, order, active, right, chosen >= 0)
         refused = (chosen >= 0) & ~cut
         tried[refused, chosen[refused]] = True
@@ -169,14 +171,14 @@ def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints
     members = Members(pieces.region, len(tried))
     tuples = problem.frequencies.tuples[problem.frequencies.cell_tuples[pieces.cells]].astype(np.int64)
     widths = np.full(tried.shape, -1.0)
-    for place, column in enumerate(problem.columns):
-        low, high = members.bounds(tuples[:, place])
-        shown = FORMS[column.form](column.levels, members, tuples[:, place])
-        open_ = (low < high) & ~tried[:, place]
-        widths[open_, place] = shown.penalties[open_] * column.weight
+    for index, column in enumerate(problem.columns):
+        low, high = members.bounds(tuples[:, index])
+        shown = FORMS[column.form](column.levels, members, tuples[:, index])
+        open_ = (low < high) & ~tried[:, index]
+        widths[open_, index] = shown.penalties[open_] * column.weight
         if column.limits is not None:  # above a boundary: cut here first
-            lowest = np.minimum.reduceat(column.limits[tuples[:, place]], members.starts)
-            widths[open_ & (shown.levels > lowest), place] += 1e9
+            lowest = np.minimum.reduceat(column.limits[tuples[:, index]], members.starts)
+            widths[open_ & (shown.levels > lowest), index] += 1e9
     totals = np.add.reduceat(pieces.weights, members.starts)
     allowed = (widths.max(axis=1) >= 0) & (totals >= 2 * problem.least_records)
     chosen = np.where(allowed, widths.argmax(axis=1), -1)

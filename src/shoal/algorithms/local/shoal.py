@@ -92,7 +92,7 @@ class Shoal(Algorithm):
         """
         together, least = np.zeros(len(units), np.int64), np.inf  # in one class all may show nothing
         for members in chain(best_sequence(units, self.effort), [together]):
-            for found in (members, *_sparings(units, members)):
+            for found in (members, *suppress_outliers(units, members)):
                 if (cost := units.cost(found)) < least:
                     best, least = found, cost
                     yield best
@@ -126,7 +126,7 @@ def _phases(enough: int, may_spare: bool) -> Iterator[tuple[bool, int]]:
         done, length = done + 2 * length, 2 * length
 
 
-def _sparings(units: Units, members: Ints) -> Iterator[Ints]:
+def suppress_outliers(units: Units, members: Ints) -> Iterator[Ints]:
     """Suppress outliers, and those that then are, some times."""
     for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
         members = _spared(units, members)

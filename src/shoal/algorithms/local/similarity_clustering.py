@@ -64,8 +64,8 @@ class SimilarityClustering(Algorithm):
         spare = problem.max_suppressed - int(classes.records[~complies].sum())
         if spare < 0 or not complies.any():
             raise problem.infeasible()
-        barred = np.flatnonzero(~complies[part[frequencies.cell_tuples]])
-        pieces = Pieces.outside(barred, frequencies.cell_counts[barred])
+        forced_suppression = np.flatnonzero(~complies[part[frequencies.cell_tuples]])
+        pieces = Pieces.outside(forced_suppression, frequencies.cell_counts[forced_suppression])
         for number in np.flatnonzero(complies):
             made = _clustered(problem, np.flatnonzero(part == number), pieces.records)
             placed = _placed(problem, made, spare)
@@ -148,7 +148,7 @@ class Left:
         frequencies = problem.frequencies
         codes = frequencies.tuples[tuples]
         numbers, categories = arranged(problem.columns, codes)
-        keys = [codes[:, place] for place in (*numbers, *categories)]
+        keys = [codes[:, index] for index in (*numbers, *categories)]
         self.tuples = tuples[np.lexsort(keys[::-1])]
         self.codes = np.ascontiguousarray(frequencies.tuples[self.tuples])
         self.counts = frequencies.counts[self.tuples]
@@ -258,9 +258,9 @@ def apart(problem: Problem) -> Ints:
     """
     tuples = problem.frequencies.tuples
     keys, sizes = [np.zeros(len(tuples), np.int64)], [1]
-    for place, column in enumerate(problem.columns):
+    for index, column in enumerate(problem.columns):
         if column.limits is not None:
-            keys.append(column.bounded_by[tuples[:, place]])
+            keys.append(column.bounded_by[tuples[:, index]])
             sizes.append(column.levels.size)
     return grouped(keys, sizes)[0]
 

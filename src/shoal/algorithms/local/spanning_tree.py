@@ -137,8 +137,8 @@ def by_effort(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 def _by_effort(column: Column) -> Column:
     levels = column.levels
     used = int(levels.joins[: max(len(levels.domain) - 1, 0)].max(initial=1))
-    climbed = np.minimum(np.arange(levels.height + 1) / used, 1.0)
-    efforts = replace(levels, penalties=np.repeat(climbed[:, None], levels.size, axis=1))
+    generalization_height = np.minimum(np.arange(levels.height + 1) / used, 1.0)
+    efforts = replace(levels, penalties=np.repeat(generalization_height[:, None], levels.size, axis=1))
     form: Form = "ranges" if column.form == "ranges" else "labels"
     return replace(column, levels=efforts, form=form, weight=2.0 * column.weight)
 
@@ -159,12 +159,12 @@ def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
     spanned = 0
     for number, inside in enumerate(blocks):
         numbers[inside] = number
-        places = np.ascontiguousarray(places_of[:, inside], np.int32)
+        indices = np.ascontiguousarray(places_of[:, inside], np.int32)
         here = slice(spanned, spanned + len(inside))
         for begin in range(0, len(inside), _STEPS):
             problem.progress("spanning", spanned + begin, len(tuples))
             end = min(begin + _STEPS, len(inside))
-            span(slots.costs, lows, highs, starts, most, places, inside, parents[here], lengths[here], begin, end)
+            span(slots.costs, lows, highs, starts, most, indices, inside, parents[here], lengths[here], begin, end)
         spanned += len(inside)
     joined = np.concatenate(blocks)
     node = np.empty(len(tuples), np.int64)
@@ -181,7 +181,7 @@ def _blocks(columns: tuple[Column, ...], tuples: Codes, most: int) -> list[Ints]
             done.append(block)
             continue
         codes = tuples[block]
-        widths = [_width(column, codes[:, place]) for place, column in enumerate(columns)]
+        widths = [_width(column, codes[:, index]) for index, column in enumerate(columns)]
         chosen = codes[:, int(np.argmax(widths))]
         rank = np.argsort(chosen, kind="stable")
         changes = np.flatnonzero(np.diff(chosen[rank])) + 1

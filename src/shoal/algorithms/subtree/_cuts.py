@@ -61,24 +61,24 @@ class Cut(ABC):
         self.at = at
         """The label of each value, column by column."""
         tuples = problem.frequencies.tuples
-        self.codes = [np.searchsorted(tree.codes, tuples[:, place]) for place, tree in enumerate(trees)]
+        self.codes = [np.searchsorted(tree.codes, tuples[:, index]) for index, tree in enumerate(trees)]
         self.moving = [np.full(len(tree.codes), -1, np.int64) for tree in trees]
         """For each value the label whose move would take it along, -1 for none."""
         self.target = [np.full(len(tree.codes), -1, np.int64) for tree in trees]
         """For each value the label that it would then have."""
         self._cells = _Ranges.of(problem.frequencies.cell_tuples, len(tuples))
         everyone = np.arange(len(tuples), dtype=np.int64)
-        labels = [at[place][codes] for place, codes in enumerate(self.codes)]
+        labels = [at[index][codes] for index, codes in enumerate(self.codes)]
         self.member, first = group(labels, [len(tree) for tree in trees])
         """The class of each tuple."""
         records, holds = self._judge(everyone, self.member, len(first))
         self._adopt(np.zeros((len(trees), 0), np.int64), np.stack([label[first] for label in labels]), records, holds)
-        for place in range(len(trees)):
-            self._aim(place, np.ones(len(trees[place].codes), bool))
-            self._forecast(everyone, place)
+        for index in range(len(trees)):
+            self._aim(index, np.ones(len(trees[index].codes), bool))
+            self._forecast(everyone, index)
 
     @abstractmethod
-    def _aim(self, place: int, changed: Bools) -> Bools:
+    def _aim(self, index: int, changed: Bools) -> Bools:
         """Set ``moving`` and ``target`` of a column after some of its values changed; return where they were set."""
 
     @property
@@ -95,30 +95,30 @@ class Cut(ABC):
     def _full_cost(self) -> float:
         return float(self.problem.weights.sum())
 
-    def step(self, place: int, node: int) -> None:
+    def step(self, index: int, node: int) -> None:
         """Move one label, and forecast what is next for the classes that changed."""
-        values = self.moving[place] == node
-        under = np.flatnonzero(values[self.codes[place]])
-        to = self.target[place][self.codes[place][under]]
-        groups, first = self._regroup(under, place, to)
+        values = self.moving[index] == node
+        under = np.flatnonzero(values[self.codes[index]])
+        to = self.target[index][self.codes[index][under]]
+        groups, first = self._regroup(under, index, to)
         records, holds = self._judge(under, groups, len(first))
         labels = self.labels[:, self.member[under[first]]]
-        labels[place] = to[first]
-        self.at[place][values] = self.target[place][values]
+        labels[index] = to[first]
+        self.at[index][values] = self.target[index][values]
         kept = np.ones(len(self.records), bool)
         kept[self.member[under]] = False
         self.member = (np.cumsum(kept) - 1)[self.member]
         self.member[under] = groups + int(kept.sum())
         self._adopt(self.labels[:, kept], labels, records, holds, kept)
         for other in range(len(self.trees)):
-            if other != place:
+            if other != index:
                 self._forecast(under, other)
-        self.aim(place, values)
+        self.aim(index, values)
 
-    def aim(self, place: int, changed: Bools) -> None:
+    def aim(self, index: int, changed: Bools) -> None:
         """Look anew for the steps of a column after some of its values changed, and forecast them."""
-        reset = self._aim(place, changed)
-        self._forecast(np.flatnonzero(reset[self.codes[place]]), place)
+        reset = self._aim(index, changed)
+        self._forecast(np.flatnonzero(reset[self.codes[index]]), index)
 
     def _adopt(self, kept_labels: Ints, labels: Ints, records: Ints, holds: Bools, kept: Bools | None = None) -> None:
         """Put new classes after those that are kept."""
@@ -138,17 +138,17 @@ class Cut(ABC):
         self._after = np.append(self._after[:, :, kept], np.zeros((3, width, len(records))), axis=2)
         self._least = np.append(self._least[:, kept], np.full((width, len(records)), _NONE), axis=1)
 
-    def _regroup(self, under: Ints, place: int, to: Ints) -> tuple[Ints, Ints]:
+    def _regroup(self, under: Ints, index: int, to: Ints) -> tuple[Ints, Ints]:
         """Group tuples by their new labels in one column and their present ones in the others."""
         local, rows = group([self.member[under]], [len(self.records)])
         classes = self.member[under[rows]]
-        rest = [(self.labels[other, classes], len(tree)) for other, tree in enumerate(self.trees) if other != place]
+        rest = [(self.labels[other, classes], len(tree)) for other, tree in enumerate(self.trees) if other != index]
         others = local * 0
         count = 1
         if rest:
             numbers, found = group([labels for labels, _ in rest], [size for _, size in rest])
             others, count = numbers[local], len(found)
-        return group([others, to], [count, len(self.trees[place])])
+        return group([others, to], [count, len(self.trees[index])])
 
     def _judge(self, under: Ints, groups: Ints, count: int) -> tuple[Ints, Bools]:
         """Return the records of each group of tuples, and whether it satisfies every model."""
@@ -157,52 +157,52 @@ class Cut(ABC):
         classes = Classes(count, groups[owner], cells, frequencies.cell_counts[cells], frequencies)
         return classes.records, self.problem.holds(classes)
 
-    def _forecast(self, tuples: Ints, place: int) -> None:
+    def _forecast(self, tuples: Ints, index: int) -> None:
         """Work out what a step in one column would make of the classes of these tuples."""
-        tree = self.trees[place]
+        tree = self.trees[index]
         classes = self.member[tuples]
-        self._after[:, place, classes] = 0
-        self._least[place, classes] = _NONE
-        to = self.target[place][self.codes[place][tuples]]
+        self._after[:, index, classes] = 0
+        self._least[index, classes] = _NONE
+        to = self.target[index][self.codes[index][tuples]]
         tuples, to = tuples[to >= 0], to[to >= 0]
         if not len(tuples):
             return
-        groups, first = self._regroup(tuples, place, to)
+        groups, first = self._regroup(tuples, index, to)
         records, holds = self._judge(tuples, groups, len(first))
         head, to = self.member[tuples[first]], to[first]  # what a group adds up to is kept at one of its classes
-        now = self.labels[place, head]
+        now = self.labels[index, head]
         stars = self._stars[head] - tree.starred[now] + tree.starred[to]
         fits = holds & ((stars < len(self.trees)) | (records == self.problem.frequencies.records))
         cost = np.where(fits, self._cost[head] - tree.penalty[now] + tree.penalty[to], self._full_cost)
         for row, amount in enumerate((np.where(fits, 0, records), ~fits, cost * records)):
-            self._after[row, place] += np.bincount(head, amount, minlength=len(self.records))
-        np.minimum.at(self._least[place], head[fits], records[fits])
+            self._after[row, index] += np.bincount(head, amount, minlength=len(self.records))
+        np.minimum.at(self._least[index], head[fits], records[fits])
 
     def moves(self) -> Iterator[Moves]:
         """Yield what the possible steps in each column would do."""
-        for place in range(len(self.trees)):
-            found = self.moves_in(place)
+        for index in range(len(self.trees)):
+            found = self.moves_in(index)
             if len(found.nodes):
                 yield found
 
-    def moves_in(self, place: int) -> Moves:
+    def moves_in(self, index: int) -> Moves:
         """Return what the possible steps in one column would do."""
-        tree, labels = self.trees[place], self.labels[place]
-        moved = self.moving[place][tree.low[labels]]
+        tree, labels = self.trees[index], self.labels[index]
+        moved = self.moving[index][tree.low[labels]]
         inside = np.flatnonzero(moved >= 0)
         nodes, number = np.unique(moved[inside], return_inverse=True)
         records, fits = self.records[inside], self.fits[inside]
         before = (np.where(fits, 0, records), ~fits, np.where(fits, self._cost[inside], self._full_cost) * records)
         now = [np.bincount(number, amount, minlength=len(nodes)) for amount in before]
         lost, broken, cost = (
-            np.bincount(number, self._after[row, place, inside], minlength=len(nodes)) - now[row] for row in range(3)
+            np.bincount(number, self._after[row, index, inside], minlength=len(nodes)) - now[row] for row in range(3)
         )
         wider = records * (tree.penalty[moved[inside]] - tree.penalty[labels[inside]])
         after = np.full(len(nodes), _NONE)
-        np.minimum.at(after, number, self._least[place, inside])
+        np.minimum.at(after, number, self._least[index, inside])
         sizes = np.where(self.fits, self.records, _NONE)
         return Moves(
-            place,
+            index,
             nodes,
             np.rint(lost).astype(np.int64),
             np.rint(broken).astype(np.int64),

@@ -87,16 +87,16 @@ class Tree:
             left = ends[low:high] - (ends[low] - records[low])
             smaller = np.minimum(left, ends[high] - ends[low:high])
             if smaller.max(initial=0) >= least:
-                place = low + int(np.argmax(smaller))
-                runs += [(low, place), (place + 1, high)]
+                index = low + int(np.argmax(smaller))
+                runs += [(low, index), (index + 1, high)]
                 parents += [node, node]
         low_high = np.array(runs, np.int64)
         return cls(column, codes, low_high[:, 0], low_high[:, 1], np.array(parents, np.int64))
 
-    def divide(self, node: int, place: int) -> None:
+    def divide(self, node: int, index: int) -> None:
         """Give a run two children, with the values up to the place on the left; former children are forgotten."""
-        low = np.array([self.low[node], place + 1])
-        high = np.array([place, self.high[node]])
+        low = np.array([self.low[node], index + 1])
+        high = np.array([index, self.high[node]])
         self.children[node] = [len(self), len(self) + 1]
         self.children += [[], []]
         self.low, self.high = np.append(self.low, low), np.append(self.high, high)

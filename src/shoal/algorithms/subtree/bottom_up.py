@@ -79,8 +79,8 @@ class Generalizations(Cut):
     def __init__(self, problem: Problem, class_place: int | None) -> None:
         trees = []
         self._information: list[Floats] = []
-        for place, (column, codes) in enumerate(zip(problem.columns, occurring(problem), strict=True)):
-            numbers = np.searchsorted(codes, problem.frequencies.tuples[:, place])
+        for index, (column, codes) in enumerate(zip(problem.columns, occurring(problem), strict=True)):
+            numbers = np.searchsorted(codes, problem.frequencies.tuples[:, index])
             records = np.bincount(numbers, problem.frequencies.counts, minlength=len(codes)).astype(np.int64)
             free, least = runs_anywhere(column), problem.least_records
             tree = Tree.halves(column, codes, records, least) if free else Tree.of(column, codes)
@@ -124,9 +124,9 @@ class Generalizations(Cut):
             return turn, certainty, certainty
         return turn, np.round(self._information[moves.place][moves.nodes] / gain, _DIGITS), certainty
 
-    def _aim(self, place: int, changed: Bools) -> Bools:
-        tree, at = self.trees[place], self.at[place]
-        moving, target = self.moving[place], self.target[place]
+    def _aim(self, index: int, changed: Bools) -> Bools:
+        tree, at = self.trees[index], self.at[index]
+        moving, target = self.moving[index], self.target[index]
         reset = changed.copy()
         moving[changed] = target[changed] = -1
         for node in np.unique(tree.parent[at[changed]]).tolist():

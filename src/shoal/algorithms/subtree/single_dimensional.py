@@ -50,21 +50,21 @@ class SingleDimensional(Algorithm):
         if not _allowable(problem, runs):
             runs = [np.zeros_like(run) for run in runs]
         waiting = [
-            (-_width(column, tuples[:, place], low, high), place, low, high)
-            for place, column in enumerate(problem.columns)
-            for low, high in _ends(runs[place])
+            (-_width(column, tuples[:, index], low, high), index, low, high)
+            for index, column in enumerate(problem.columns)
+            for low, high in _ends(runs[index])
         ]
         heapq.heapify(waiting)
         while waiting:
-            _, place, low, high = heapq.heappop(waiting)
-            column = problem.columns[place]
-            for cut in _places(column, tuples[:, place], problem.frequencies.counts, low, high):
-                trial = _cut(runs, place, cut)
+            _, index, low, high = heapq.heappop(waiting)
+            column = problem.columns[index]
+            for cut in _places(column, tuples[:, index], problem.frequencies.counts, low, high):
+                trial = _cut(runs, index, cut)
                 if _allowable(problem, trial):
                     runs = trial
                     for first, last in ((low, cut), (cut + 1, high)):
-                        width = _width(column, tuples[:, place], first, last)
-                        heapq.heappush(waiting, (-width, place, first, last))
+                        width = _width(column, tuples[:, index], first, last)
+                        heapq.heappush(waiting, (-width, index, first, last))
                     break
             problem.progress("cutting", sum(int(run[-1]) for run in runs), 0)
         names = [column.name for column in problem.columns]
@@ -109,15 +109,15 @@ def _places(column: Column, codes: Codes, counts: Ints, low: int, high: int) -> 
             yield gaps[number][0]
 
 
-def _cut(runs: list[Ints], place: int, cut: int) -> list[Ints]:
-    changed = runs[place].copy()
+def _cut(runs: list[Ints], index: int, cut: int) -> list[Ints]:
+    changed = runs[index].copy()
     changed[cut + 1 :] += 1
-    return [changed if number == place else run for number, run in enumerate(runs)]
+    return [changed if number == index else run for number, run in enumerate(runs)]
 
 
 def _allowable(problem: Problem, runs: list[Ints]) -> bool:
     tuples = problem.frequencies.tuples
-    coded = [run[tuples[:, place]] for place, run in enumerate(runs)]
+    coded = [run[tuples[:, index]] for index, run in enumerate(runs)]
     groups, rows = group(coded, [int(run.max(initial=0)) + 1 for run in runs])
     classes = Classes.of(problem.frequencies, groups[problem.frequencies.cell_tuples], len(rows))
     return bool(problem.holds(classes).all()) and not _shows_nothing(problem, runs, tuples[rows]).any()
@@ -126,10 +126,10 @@ def _allowable(problem: Problem, runs: list[Ints]) -> bool:
 def _shows_nothing(problem: Problem, runs: list[Ints], tuples: Codes) -> npt.NDArray[np.bool_]:
     """Return which classes would show ``*`` everywhere, and so look suppressed."""
     silent = np.ones(len(tuples), bool)
-    for place, (column, run) in enumerate(zip(problem.columns, runs, strict=True)):
-        codes = np.unique(problem.frequencies.tuples[:, place]).astype(np.int64)
+    for index, (column, run) in enumerate(zip(problem.columns, runs, strict=True)):
+        codes = np.unique(problem.frequencies.tuples[:, index]).astype(np.int64)
         occurring, numbers = np.unique(run[codes], return_inverse=True)
         shown = FORMS[column.form](column.levels, Members(numbers.astype(np.int64), len(occurring)), codes)
         star = np.array([text == STAR for text in shown.texts], bool)[shown.ids]
-        silent &= star[np.searchsorted(occurring, run[tuples[:, place]])]
+        silent &= star[np.searchsorted(occurring, run[tuples[:, index]])]
     return silent

@@ -96,9 +96,9 @@ class Specializations(Cut):
         return found is not None
 
     def _best(self) -> tuple[int, int] | None:
-        for place, tree in enumerate(self.trees):
+        for index, tree in enumerate(self.trees):
             if runs_anywhere(tree.column):
-                self._divide_runs(place)
+                self._divide_runs(index)
         best: tuple[float, float, int, int] | None = None
         for moves in self.moves():
             valid = np.flatnonzero(self.valid(moves))
@@ -126,56 +126,56 @@ class Specializations(Cut):
         gains = np.array([self._information(moves.place, node) for node in moves.nodes.tolist()])
         return np.round(gains / (lost + 1), _DIGITS), certainty
 
-    def _information(self, place: int, node: int) -> float:
+    def _information(self, index: int, node: int) -> float:
         """The information gain of a specialization; it depends only on the records under the label."""
-        tree = self.trees[place]
+        tree = self.trees[index]
         children = tree.children[node]
-        if (key := (place, node, children[0])) not in self._gains:
+        if (key := (index, node, children[0])) not in self._gains:
             parts = [(int(tree.low[child]), int(tree.high[child])) for child in children]
-            self._gains[key] = self._impurity[place].gain(int(tree.low[node]), int(tree.high[node]), parts)
+            self._gains[key] = self._impurity[index].gain(int(tree.low[node]), int(tree.high[node]), parts)
         return self._gains[key]
 
-    def _aim(self, place: int, changed: Bools) -> Bools:
-        tree, moving, target = self.trees[place], self.moving[place], self.target[place]
+    def _aim(self, index: int, changed: Bools) -> Bools:
+        tree, moving, target = self.trees[index], self.moving[index], self.target[index]
         moving[changed] = target[changed] = -1
-        for node in np.unique(self.at[place][changed]).tolist():
+        for node in np.unique(self.at[index][changed]).tolist():
             for child in tree.children[node]:
                 inside = slice(tree.low[child], tree.high[child] + 1)
                 moving[inside], target[inside] = node, child
         return changed
 
-    def _divide_runs(self, place: int) -> None:
+    def _divide_runs(self, index: int) -> None:
         """Divide each run of a column without a hierarchy where that is valid, if it is not so divided already."""
-        tree = self.trees[place]
+        tree = self.trees[index]
         while True:
-            moves = self.moves_in(place)
+            moves = self.moves_in(index)
             settled = set(moves.nodes[self.valid(moves)].tolist())
-            runs = [run for run in np.unique(self.at[place]).tolist() if tree.low[run] < tree.high[run]]
-            waiting = [run for run in runs if run not in settled and (place, run) not in self._closed]
+            runs = [run for run in np.unique(self.at[index]).tolist() if tree.low[run] < tree.high[run]]
+            waiting = [run for run in runs if run not in settled and (index, run) not in self._closed]
             if not waiting:
                 return
             for run in waiting:
-                self._divide(place, run)
+                self._divide(index, run)
 
-    def _divide(self, place: int, run: int) -> None:
+    def _divide(self, index: int, run: int) -> None:
         """Divide a run where that gains most, of the places that are not refused; close it where there is none."""
-        tree = self.trees[place]
+        tree = self.trees[index]
         low, high = int(tree.low[run]), int(tree.high[run])
-        refused = self._refused.setdefault((place, run), set())
+        refused = self._refused.setdefault((index, run), set())
         refused.update(int(tree.high[left]) - low for left in tree.children[run][:1])
-        possible = self._least_lost(place, low, high) <= max(self.problem.most_suppressed, self.lost - 1)
+        possible = self._least_lost(index, low, high) <= max(self.problem.most_suppressed, self.lost - 1)
         possible[list(refused)] = False
         if possible.any():
-            tree.divide(run, low + self._best_place(place, low, high, possible))
+            tree.divide(run, low + self._best_place(index, low, high, possible))
         else:
             tree.children[run] = []
-            self._closed.add((place, run))
-        self.aim(place, self.at[place] == run)
+            self._closed.add((index, run))
+        self.aim(index, self.at[index] == run)
 
-    def _best_place(self, place: int, low: int, high: int, possible: Bools) -> int:
+    def _best_place(self, index: int, low: int, high: int, possible: Bools) -> int:
         """Return after which value of a run a division gains most: information, then certainty."""
-        tree = self.trees[place]
-        here = self.codes[place]
+        tree = self.trees[index]
+        here = self.codes[index]
         inside = (here >= low) & (here <= high)
         records = np.bincount(here[inside] - low, self.problem.frequencies.counts[inside], minlength=high - low + 1)
         left = np.cumsum(records)[:-1]
@@ -183,18 +183,18 @@ class Specializations(Cut):
         parts = left * tree.penalties(np.full_like(ends, low), ends)
         parts += (records.sum() - left) * tree.penalties(ends + 1, np.full_like(ends, high))
         if self._impurity:
-            gains = np.where(possible, np.round(self._impurity[place].gains(low, high), _DIGITS), -np.inf)
+            gains = np.where(possible, np.round(self._impurity[index].gains(low, high), _DIGITS), -np.inf)
             possible = gains == gains.max()
         return int(np.argmin(np.where(possible, parts, np.inf)))
 
-    def _least_lost(self, place: int, low: int, high: int) -> Ints:
+    def _least_lost(self, index: int, low: int, high: int) -> Ints:
         """Return a number of records that are surely lost if a run is divided after each of its values but the last.
 
         A part of a class is lost if it has fewer records than any model allows.
         """
-        under = np.flatnonzero((self.codes[place] >= low) & (self.codes[place] <= high))
-        under = under[np.lexsort([self.codes[place][under], self.member[under]])]
-        member, code = self.member[under], self.codes[place][under] - low
+        under = np.flatnonzero((self.codes[index] >= low) & (self.codes[index] <= high))
+        under = under[np.lexsort([self.codes[index][under], self.member[under]])]
+        member, code = self.member[under], self.codes[index][under] - low
         counts = self.problem.frequencies.counts[under]
         classes, starts, number = np.unique(member, return_index=True, return_inverse=True)
         running = np.cumsum(counts)

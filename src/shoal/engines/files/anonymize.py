@@ -12,7 +12,7 @@ import polars as pl
 from shoal.algorithms.base import Progress, silent
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.auditing import Audit
-from shoal.engines.counted import Tallied
+from shoal.engines.counted import CountedTable
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.count import count
 from shoal.engines.files.refused import require_tallied
@@ -26,7 +26,7 @@ from shoal.pipeline.anonymize import anonymize
 from shoal.pipeline.check import layout_faults
 from shoal.pipeline.publish import published_columns
 from shoal.pipeline.release import Release
-from shoal.pipeline.release_folder import accompany, publish
+from shoal.pipeline.release_folder import publish, write_sidecars
 from shoal.policy import Policy
 
 
@@ -35,7 +35,7 @@ class Written:
     """A release that was written part by part."""
 
     release: Release
-    """The release by its distinct records (:class:`~shoal.engines.counted.Tallied`)."""
+    """The release by its distinct records (:class:`~shoal.engines.counted.CountedTable`)."""
     audit: Audit = field(repr=False)
     """What was counted from the bytes on the disk."""
     files: dict[str, Path]
@@ -108,10 +108,10 @@ def anonymize_file(
 
     def make(workshop: Path) -> list[str]:
         name = f"release{ENDINGS[kind]}"
-        assert isinstance(release.table, Tallied)
+        assert isinstance(release.table, CountedTable)
         write(release.table, workshop / name, kind, budget.rows(release.frame.width), watched)
         audits.append(read_back(workshop / name, release, given.head, budget, watched, statistics=statistics))
-        return [name, *accompany(workshop, audits[0], release.manifest)]
+        return [name, *write_sidecars(workshop, audits[0], release.manifest)]
 
     files = publish(Path(out), make, scan.paths)
     return Written(release, audits[0], files)

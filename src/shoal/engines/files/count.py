@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Progress, silent
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.parts import Scan, key, reading
 from shoal.engines.memory.files import blank, format_of, typed
@@ -19,7 +19,7 @@ from shoal.engines.memory.files import blank, format_of, typed
 class Counted:
     """A table by its distinct records, and its first records as they stand in the file."""
 
-    table: Tallied
+    table: CountedTable
     head: pl.DataFrame
 
 
@@ -51,11 +51,11 @@ def count(
     progress, what
         Told how much is read, under this name.
     """
-    places = [place for place, name in enumerate(scan.columns) if names is None or name in names]
-    tally, wanted = _Tally(places, budget), head
+    indices = [index for index, name in enumerate(scan.columns) if names is None or name in names]
+    tally, wanted = _Tally(indices, budget), head
     firsts: list[pl.DataFrame] = []
     progress(what, 0, scan.total)
-    for part in scan.parts(places, budget.rows(len(places))):
+    for part in scan.parts(indices, budget.rows(len(indices))):
         with reading(part.path, format_of(part.path)):
             if wanted or not firsts:
                 firsts.append(part.frame.head(wanted).collect())
@@ -64,11 +64,11 @@ def count(
         progress(what, part.done, scan.total)
     merged, first = tally.merged(), pl.concat(firsts)
     plain_texts = (typed if types else blank) if scan.is_text else None
-    columns = {place: _values(merged[key(place)], first[key(place)], plain_texts) for place in places}
+    columns = {index: _values(merged[key(index)], first[key(index)], plain_texts) for index in indices}
     unseen = pl.repeat(None, merged.height, dtype=pl.String, eager=True)
-    frame = {name: columns[place][0] if place in columns else unseen for place, name in enumerate(scan.columns)}
-    top = {scan.columns[place]: column[1] for place, column in columns.items()}
-    return Counted(Tallied(pl.DataFrame(frame), merged[TIMES]), pl.DataFrame(top))
+    frame = {name: columns[index][0] if index in columns else unseen for index, name in enumerate(scan.columns)}
+    top = {scan.columns[index]: column[1] for index, column in columns.items()}
+    return Counted(CountedTable(pl.DataFrame(frame), merged[TIMES]), pl.DataFrame(top))
 
 
 @dataclass
@@ -87,7 +87,7 @@ class _Tally:
 
     @property
     def keys(self) -> list[str]:
-        return [key(place) for place in self.places]
+        return [key(index) for index in self.places]
 
     def add(self, part: pl.LazyFrame) -> None:
         """Count one more part."""
@@ -127,6 +127,6 @@ def _values(
     texts = distinct.cast(pl.String).extend(head)
     values = texts if read is None else read(texts)
     codes, known = (one.to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for one in (column, distinct))
-    place = np.zeros(int(known.max(initial=-1)) + 2, np.int64)  # the last is that of the missing value
-    place[known] = np.arange(len(known))
-    return values.gather(pl.Series(place[codes])), values[len(known) :]
+    index = np.zeros(int(known.max(initial=-1)) + 2, np.int64)  # the last is that of the missing value
+    index[known] = np.arange(len(known))
+    return values.gather(pl.Series(index[codes])), values[len(known) :]

@@ -104,13 +104,13 @@ class DelimitedScan:
         """How many bytes there are."""
         return sum(path.stat().st_size for path in self.paths)
 
-    def parts(self, places: Sequence[int], rows: int) -> Iterator[Part]:
+    def parts(self, indices: Sequence[int], rows: int) -> Iterator[Part]:
         """Yield some of the columns, about so many records at a time."""
         before = 0
         for dialect in self.dialects:
             blocks = _quoted_blocks if dialect.is_quoted else _plain_blocks
             with reading(dialect.path, "csv"):
-                for frame, done in blocks(dialect, list(places), rows):
+                for frame, done in blocks(dialect, list(indices), rows):
                     yield Part(frame.lazy(), dialect.path, before + done)
             before += dialect.path.stat().st_size
 
@@ -167,7 +167,7 @@ def _header(dialect: Dialect) -> list[str]:
     return checked_header(line.split(dialect.delimiter), dialect.where)
 
 
-def _plain_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
+def _plain_blocks(dialect: Dialect, indices: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield text without quoted cells: a line is a row, and counting delimiters is enough to check it."""
     with dialect.open(None) as file:
         file.readline()
@@ -175,14 +175,14 @@ def _plain_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[tu
         while text := file.read(rows * _LINE):
             block, end, rest = (rest + text).rpartition("\n")
             if end:
-                frame, lines = _plain_block(block, dialect, places, line)
+                frame, lines = _plain_block(block, dialect, indices, line)
                 line += lines
                 yield frame, _position(file)
-        last, _ = _plain_block(rest, dialect, places, line) if rest else (_empty(places), 0)
+        last, _ = _plain_block(rest, dialect, indices, line) if rest else (_empty(indices), 0)
         yield last, _position(file)
 
 
-def _plain_block(block: str, dialect: Dialect, places: list[int], line: int) -> tuple[pl.DataFrame, int]:
+def _plain_block(block: str, dialect: Dialect, indices: list[int], line: int) -> tuple[pl.DataFrame, int]:
     """Return the rows of some lines that start at a line of the file, and how many lines there are."""
     width, delimiter = len(dialect.header), dialect.delimiter
     lines = pl.Series([block]).str.split("\n").explode()
@@ -192,19 +192,19 @@ def _plain_block(block: str, dialect: Dialect, places: list[int], line: int) -> 
     if len(bad):
         ragged(dialect.where, line + int(bad[0]), int(counts[int(bad[0])]), width)
     if width == 1:  # an empty line is a missing value
-        return pl.DataFrame({key(place): lines for place in places}), len(lines)
-    return _parsed(lines.filter(filled), dialect, places, quote=None), len(lines)
+        return pl.DataFrame({key(index): lines for index in indices}), len(lines)
+    return _parsed(lines.filter(filled), dialect, indices, quote=None), len(lines)
 
 
-def _parsed(lines: pl.Series, dialect: Dialect, places: list[int], quote: str | None) -> pl.DataFrame:
+def _parsed(lines: pl.Series, dialect: Dialect, indices: list[int], quote: str | None) -> pl.DataFrame:
     """Return the cells of lines that all have as many as the header."""
-    if not places:
-        return _empty(places)
+    if not indices:
+        return _empty(indices)
     frame = cells_of(lines, len(dialect.header), dialect.delimiter, quote)
-    return pl.DataFrame([frame[str(place)].alias(key(place)) for place in places])
+    return pl.DataFrame([frame[str(index)].alias(key(index)) for index in indices])
 
 
-def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
+def _quoted_blocks(dialect: Dialect, indices: list[int], rows: int) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield text with quoted cells, which may hold delimiters and ends of lines.
 
     As long as every line is well-formed by itself, lines are read many at a time; from the first on that is not (a cell
@@ -215,18 +215,18 @@ def _quoted_blocks(dialect: Dialect, places: list[int], rows: int) -> Iterator[t
         line, rest = 1, ""
         while text := file.read(rows * _LINE):
             block, end, rest = (rest + text).rpartition("\n")
-            frame = _quoted_block(block, dialect, places, line, rule) if end else None
+            frame = _quoted_block(block, dialect, indices, line, rule) if end else None
             if end and frame is None:
                 pending = io.StringIO(block + end + rest + file.readline(), newline="")
-                yield from _rows(dialect, places, rows, chain(pending, file), line, file)
+                yield from _rows(dialect, indices, rows, chain(pending, file), line, file)
                 return
             if frame is not None:
                 line += block.count("\n") + 1
                 yield frame, _position(file)
-        yield from _rows(dialect, places, rows, io.StringIO(rest, newline=""), line, file)
+        yield from _rows(dialect, indices, rows, io.StringIO(rest, newline=""), line, file)
 
 
-def _quoted_block(block: str, dialect: Dialect, places: list[int], line: int, rule: str | None) -> pl.DataFrame | None:
+def _quoted_block(block: str, dialect: Dialect, indices: list[int], line: int, rule: str | None) -> pl.DataFrame | None:
     """Return the rows of some lines, without the header; ``None`` where one of them is not well-formed by itself."""
     block = f"{block}\n".replace("\r\n", "\n").removesuffix("\n")
     if rule is None or "\r" in block:
@@ -235,11 +235,11 @@ def _quoted_block(block: str, dialect: Dialect, places: list[int], line: int, ru
     filled = lines.filter(lines != "")
     if not filled.str.contains(rule).all():
         return None
-    return _parsed(filled.slice(1 if line == 1 else 0), dialect, places, dialect.quote)
+    return _parsed(filled.slice(1 if line == 1 else 0), dialect, indices, dialect.quote)
 
 
 def _rows(
-    dialect: Dialect, places: list[int], rows: int, lines: Iterable[str], line: int, file: IO[str]
+    dialect: Dialect, indices: list[int], rows: int, lines: Iterable[str], line: int, file: IO[str]
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield rows that are read one by one, from lines that start at a line of the file."""
     if line == 1:
@@ -252,7 +252,7 @@ def _rows(
     while True:
         block = list(islice(cells, min(rows, _ROWS)))
         columns = list(zip(*block, strict=True)) or [()] * len(dialect.header)
-        frame = pl.DataFrame({key(place): pl.Series(columns[place], dtype=pl.String) for place in places})
+        frame = pl.DataFrame({key(index): pl.Series(columns[index], dtype=pl.String) for index in indices})
         yield frame, _position(file)
         if not block:
             return
@@ -262,8 +262,8 @@ def _reader(dialect: Dialect, lines: Iterable[str]) -> Any:
     return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
 
 
-def _empty(places: list[int]) -> pl.DataFrame:
-    return pl.DataFrame(schema={key(place): pl.String for place in places})
+def _empty(indices: list[int]) -> pl.DataFrame:
+    return pl.DataFrame(schema={key(index): pl.String for index in indices})
 
 
 def _position(file: IO[str]) -> int:

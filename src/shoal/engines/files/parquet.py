@@ -44,11 +44,11 @@ class ParquetScan:
         require_names(list(schemas[0]), str(paths[0]))
         return cls(paths, tuple(schemas[0]), tuple(heights))
 
-    def parts(self, places: Sequence[int], rows: int) -> Iterator[Part]:
+    def parts(self, indices: Sequence[int], rows: int) -> Iterator[Part]:
         """Yield some of the columns, so many records at a time."""
         done = 0
         for path, height in zip(self.paths, self.heights, strict=True):
-            whole = _lazy(path).select(pl.nth(place).alias(key(place)) for place in places)
+            whole = _lazy(path).select(pl.nth(index).alias(key(index)) for index in indices)
             for start in range(0, max(height, 1), rows):
                 length = min(rows, height - start)
                 done += length

@@ -24,9 +24,9 @@ class Part:
     """How much of the whole table is read when this part is."""
 
 
-def key(place: int) -> str:
+def key(index: int) -> str:
     """Return our own name of a column: polars reads ``*`` and ``^…$`` in a name as a pattern."""
-    return f"c{place}"
+    return f"c{index}"
 
 
 class Scan(Protocol):
@@ -52,7 +52,7 @@ class Scan(Protocol):
         """Whether every cell is read as a text."""
         ...
 
-    def parts(self, places: Sequence[int], rows: int) -> Iterator[Part]:
+    def parts(self, indices: Sequence[int], rows: int) -> Iterator[Part]:
         """Yield some of the columns, about so many records at a time; at least one part, if an empty one."""
         ...
 

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Progress, silent
-from shoal.engines.counted import Tallied
+from shoal.engines.counted import CountedTable
 from shoal.engines.memory.write import in_texts
 
 
-def write(table: Tallied, path: Path, kind: str, rows: int, progress: Progress = silent) -> None:
+def write(table: CountedTable, path: Path, kind: str, rows: int, progress: Progress = silent) -> None:
     """Write a table as :func:`shoal.engines.memory.write.to_bytes` would write its records: the same ones, in the same
     order.
 
@@ -25,19 +25,19 @@ def write(table: Tallied, path: Path, kind: str, rows: int, progress: Progress =
         os.fsync(file.fileno())
 
 
-def pieces(table: Tallied, rows: int) -> Iterator[pl.DataFrame]:
+def pieces(table: CountedTable, rows: int) -> Iterator[pl.DataFrame]:
     """Yield the records of a table in order, so many at a time; at least one piece, if an empty one.
 
     Examples
     --------
-    >>> table = Tallied(pl.DataFrame({"sex": ["f", "m"]}), pl.Series([3, 2]))
+    >>> table = CountedTable(pl.DataFrame({"sex": ["f", "m"]}), pl.Series([3, 2]))
     >>> [piece["sex"].to_list() for piece in pieces(table, 2)]
     [['f', 'f'], ['f', 'm'], ['m']]
     """
     ends = np.cumsum(table.times.to_numpy())
     for start in range(0, max(table.records, 1), rows):
-        places = np.arange(start, min(start + rows, table.records))
-        yield table.frame[np.searchsorted(ends, places, side="right")]
+        indices = np.arange(start, min(start + rows, table.records))
+        yield table.frame[np.searchsorted(ends, indices, side="right")]
 
 
 def _told(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Iterator[pl.DataFrame]:
@@ -51,8 +51,8 @@ def _told(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Ite
 
 def _write_csv(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:
     with path.open("wb") as file:
-        for place, frame in enumerate(frames):
-            in_texts(frame).write_csv(file, include_header=place == 0)
+        for index, frame in enumerate(frames):
+            in_texts(frame).write_csv(file, include_header=index == 0)
 
 
 def _write_parquet(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.engines.counted import Tallied, Times, records_of
+from shoal.engines.counted import CountedTable, Times, records_of
 from shoal.engines.memory.files import read_file, require_names
 from shoal.errors import MissingExtra, TableError, examples
 
@@ -41,7 +41,7 @@ class Source:
     def restore(self, frame: pl.DataFrame, times: Times = None) -> Any:
         """Return a frame as a table of the source's own library; a tallied one with how often each record occurs."""
         if times is not None:
-            return Tallied(frame, times)
+            return CountedTable(frame, times)
         if self.library == "polars-lazy":
             return frame.lazy()
         if self.library == "pandas":
@@ -62,7 +62,7 @@ def open_table(table: object, **options: Any) -> Source:
     """
     if isinstance(table, Source):
         return table
-    if isinstance(table, Tallied):
+    if isinstance(table, CountedTable):
         return Source(_checked(table.frame), "tallied", times=table.times, apart=table.apart)
     if isinstance(table, (str, Path)):
         path = Path(table)
@@ -118,7 +118,7 @@ def _from_pandas(table: Any) -> pl.DataFrame:
         raise TableError("columns have several levels", got=examples(list(table.columns)), hint="flatten them first")
     require_names(names)
     # by position and without the index: the index of a pandas table may hold anything, even the answer
-    columns = (table.iloc[:, place].reset_index(drop=True).rename(None) for place in range(len(names)))
+    columns = (table.iloc[:, index].reset_index(drop=True).rename(None) for index in range(len(names)))
     return pl.DataFrame({name: _pandas_column(name, column) for name, column in zip(names, columns, strict=True)})
 
 
@@ -173,10 +173,10 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
         table = pandas.DataFrame({column.name: column.to_list() for column in frame}, columns=frame.columns)
     # pandas would make floats of whole numbers, and objects of truth values, where some are missing
     nullable = {pl.Int64: "Int64", pl.Boolean: "boolean"}
-    for place, column in enumerate(frame):
+    for index, column in enumerate(frame):
         kind = nullable.get(column.dtype.base_type())
         if kind and column.null_count():
-            table.isetitem(place, pandas.array(column.to_list(), dtype=kind))
+            table.isetitem(index, pandas.array(column.to_list(), dtype=kind))
     return table
 
 

@@ -66,16 +66,16 @@ def _write_excel(frame: pl.DataFrame, buffer: io.BytesIO) -> None:
         book.set_properties({"created": datetime(2000, 1, 1)})
         sheet = book.add_worksheet("release")
         formats = {pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss"}
-        for place, column in enumerate(frame):
+        for index, column in enumerate(frame):
             cells = _excel_cells(column.alias("values"))
             too_long = [text for text in (column.name, *cells) if isinstance(text, str) and len(text) > 32_767]
             if too_long:
                 raise WriteError("Excel cells hold at most 32,767 characters", where=column.name, hint="use CSV")
-            sheet.write_string(0, place, column.name)
+            sheet.write_string(0, index, column.name)
             style = formats.get(column.dtype.base_type())
-            sheet.write_column(1, place, cells, book.add_format({"num_format": style}) if style else None)
+            sheet.write_column(1, index, cells, book.add_format({"num_format": style}) if style else None)
         # a record without any value is told from a row that nobody wrote by an empty text
-        shown = next((place for place, kind in enumerate(frame.dtypes) if kind == pl.String), 0)
+        shown = next((index for index, kind in enumerate(frame.dtypes) if kind == pl.String), 0)
         missing = np.all([column.alias("values").is_null().to_numpy() for column in frame], axis=0)
         for record in np.flatnonzero(missing).tolist():
             sheet.write_string(record + 1, shown, "")

@@ -17,17 +17,17 @@ from shoal.algorithms.base import Problem
 from shoal.auditing.truth import truth_faults
 from shoal.encoding.frequencies import Classes, Frequencies
 from shoal.engines.columns import plain
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.memory.source import open_table
 from shoal.engines.spark.columns import Layout
 from shoal.engines.spark.cutting import Block, Cut, Tree, proposed
-from shoal.engines.spark.lookup import cores, made, pinned, repeated, with_others
+from shoal.engines.spark.lookup import checkpointed, cores, create, repeated, with_others
 from shoal.engines.spark.marginals import marginals
 from shoal.engines.spark.progress import Stages
 from shoal.engines.spark.recount import moved_faults, recounted
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.searching import BLOCK, ERROR, Bins, Blocks, Search
-from shoal.engines.spark.tally import each_counted, kept, taken
+from shoal.engines.spark.tally import cached, collect, each_counted
 from shoal.engines.treatments import treat_columns, treated
 from shoal.errors import AuditFailed, Fault, Infeasible, Misfit
 from shoal.pipeline.check import check
@@ -54,10 +54,10 @@ def refusals(policy: Policy, records: int) -> list[Fault]:
         faults.append(
             Fault("persons are not counted in blocks: the records of one may lie in several", "subject", hint=hint)
         )
-    for place, model in enumerate(policy.models):
+    for index, model in enumerate(policy.models):
         if not (model.monotone or model.absorbing):
             what = "two classes of different blocks that look alike may break it together"
-            faults.append(Fault(what, f"models[{place}]", model.key(), hint))
+            faults.append(Fault(what, f"models[{index}]", model.key(), hint))
     for name, column in policy.quasi_identifiers.items():
         if column.hierarchy is not None and column.hierarchy.key() in _OF_RECORDS:
             what = "this hierarchy is built from whole records"
@@ -95,14 +95,14 @@ def released_in_blocks(combinations: DataFrame, layout: Layout, policy: Policy, 
         raise Misfit(misfits)
     source = treated(open_table(columns), policy)
     learned = encode(source.frame, policy, source.times)
-    problem = policy.algorithm.posed(learned.problem(policy))
+    problem = policy.algorithm.to_classwise(learned.problem(policy))
     problem.begin()  # raises where not even all records together keep the promises
     parts = max(cores(combinations.sparkSession), -(-count // _IN_A_TASK))
-    with kept(_coded(combinations.coalesce(parts), layout, policy, columns, learned)) as coded:
-        cutter = _Cutter(coded.where(~F.col("barred")), problem, stages, block)
+    with cached(_coded(combinations.coalesce(parts), layout, policy, columns, learned)) as coded:
+        cutter = _Cutter(coded.where(~F.col("forced")), problem, stages, block)
         cutter.cut()
         stages.begin("Spark: searching the blocks")
-        pieces = pinned(_searched(coded, layout, policy, learned, cutter))
+        pieces = checkpointed(_searched(coded, layout, policy, learned, cutter))
     broken = pieces.where(F.col(ERROR).isNotNull()).select(ERROR).orderBy(ERROR).take(1)
     if broken:
         raise Infeasible(str(broken[0][0]))
@@ -129,29 +129,31 @@ def released_in_blocks(combinations: DataFrame, layout: Layout, policy: Policy, 
     return SparkRelease.of(release, published, layout, checked, original, found)
 
 
-def _named_only(layout: Layout, columns: Tallied) -> list[pl.Series]:
+def _named_only(layout: Layout, columns: CountedTable) -> list[pl.Series]:
     """Return columns that were not counted: their names, without values."""
     names = [name for name in layout.names if name not in columns.frame.columns]
     return [pl.Series(name, [None] * columns.frame.height, dtype=pl.String) for name in names]
 
 
-def _coded(combinations: DataFrame, layout: Layout, policy: Policy, columns: Tallied, learned: Encoded) -> DataFrame:
+def _coded(
+    combinations: DataFrame, layout: Layout, policy: Policy, columns: CountedTable, learned: Encoded
+) -> DataFrame:
     """Return the combinations with the number of each value: ``q0``, … for quasi-identifiers, ``s0``, … for others."""
-    spark, table, barred = combinations.sparkSession, combinations, F.lit(False)
+    spark, table, forced_suppression = combinations.sparkSession, combinations, F.lit(False)
     cells = learned.cell_of_record
     codes = learned.frequencies.tuples[learned.frequencies.cell_tuples[cells]]
-    roles = [*((f"q{place}", name, codes[:, place]) for place, name in enumerate(policy.quasi_identifiers))]
+    roles = [*((f"q{index}", name, codes[:, index]) for index, name in enumerate(policy.quasi_identifiers))]
     held = learned.frequencies.sensitive[cells]
-    roles += [(f"s{place}", name, held[:, place]) for place, name in enumerate(policy.sensitive)]
+    roles += [(f"s{index}", name, held[:, index]) for index, name in enumerate(policy.sensitive)]
     specs: dict[str, QuasiIdentifier | Sensitive] = {**policy.quasi_identifiers, **policy.sensitive}
     for number, name, values in roles:
         key = layout.key(name)
         known = pl.DataFrame([columns.frame[name].alias("value"), pl.Series(number, values.astype(np.int32))]).unique()
-        lookup = F.broadcast(made(spark, known.sort("value")))
+        lookup = F.broadcast(create(spark, known.sort("value")))
         table = table.join(lookup, F.col(key).eqNullSafe(F.col("value")), "inner").drop("value")
         if specs[name].missing == "suppress":
-            barred = barred | F.col(key).isNull()
-    return table.withColumn("barred", barred)
+            forced_suppression = forced_suppression | F.col(key).isNull()
+    return table.withColumn("forced", forced_suppression)
 
 
 @dataclass
@@ -169,7 +171,7 @@ class _Cutter:
         total = self.coded.agg(F.count(F.lit(1)), F.sum(TIMES)).collect()[0]
         tops = tuple(column.levels.size - 1 for column in columns)
         self.open = [Block(0, (0,) * len(columns), tops, int(total[0]), int(total[1] or 0))]
-        self.numbers = [f"q{place}" for place in range(len(columns))]
+        self.numbers = [f"q{index}" for index in range(len(columns))]
         self.sensitive = [name for name in self.coded.columns if name[0] == "s" and name[1:].isdigit()]
         self.looks_at_values = any(set(model.needs) - {"counts"} for model in self.problem.models)
 
@@ -184,9 +186,9 @@ class _Cutter:
 
     def _round(self) -> None:
         columns, least = self.problem.columns, self.problem.least_records
-        places = {block.node: block.places(columns) for block in self.open}
-        counts = self._counts(places)
-        found = [proposed(block, columns, places[block.node], counts, least) for block in self.open]
+        indices = {block.node: block.indices(columns) for block in self.open}
+        counts = self._counts(indices)
+        found = [proposed(block, columns, indices[block.node], counts, least) for block in self.open]
         self.done += [block for block, cut in found if cut is None]
         cuts = [cut for _, cut in found if cut is not None]
         tree = reduce(lambda grown, cut: grown.cut(cut.block.node, cut.column, cut.place), cuts, self.tree)
@@ -198,17 +200,17 @@ class _Cutter:
             else:
                 self.open.append(replace(cut.block, refused=cut.block.refused | {cut.column}))
 
-    def _counts(self, places: dict[int, Any]) -> dict[tuple[int, int], Any]:
-        bins = Bins(self.tree, places)
+    def _counts(self, indices: dict[int, Any]) -> dict[tuple[int, int], Any]:
+        bins = Bins(self.tree, indices)
         parts = self.coded.select(*self.numbers, TIMES).mapInArrow(bins, Bins.schema)
         sums = [
             F.sum("combinations").cast("bigint").alias("combinations"),
             F.sum("records").cast("bigint").alias("records"),
         ]
-        table = taken(parts.groupBy("node", "col", "bin").agg(*sums))
+        table = collect(parts.groupBy("node", "col", "bin").agg(*sums))
         counts = {}
         for (node, column), part in table.group_by("node", "col"):
-            size = len(places[int(node)][int(column)]) + 1
+            size = len(indices[int(node)][int(column)]) + 1
             both = np.zeros((2, size), np.int64)
             both[:, part["bin"].to_numpy()] = part.select("combinations", "records").to_numpy().T
             counts[int(node), int(column)] = (both[0], both[1])
@@ -220,7 +222,7 @@ class _Cutter:
             return [True] * len(cuts)
         table = _in_blocks(self.coded.select(*self.numbers, *self.sensitive, TIMES), tree)
         sides = [int(tree.lefts[cut.block.node]) + right for cut in cuts for right in (0, 1)]
-        counted = taken(
+        counted = collect(
             table.where(F.col(BLOCK).isin(sides))
             .groupBy(BLOCK, *self.sensitive)
             .agg(F.sum(TIMES).cast("bigint").alias(TIMES))
@@ -231,8 +233,8 @@ class _Cutter:
             counted[TIMES].to_numpy(),
             counted.select(self.sensitive).to_numpy().astype(np.int32),
         )
-        place = {node: number for number, node in enumerate(sides)}
-        members = np.array([place[node] for node in counted[BLOCK].to_list()], np.int64)
+        index = {node: number for number, node in enumerate(sides)}
+        members = np.array([index[node] for node in counted[BLOCK].to_list()], np.int64)
         held = self.problem.holds(Classes.of(frequencies, members, len(sides)))
         return [bool(both) for both in np.asarray(held.reshape(-1, 2).all(axis=1))]
 
@@ -244,8 +246,8 @@ def _in_blocks(table: DataFrame, tree: Tree) -> DataFrame:
 
 def _searched(coded: DataFrame, layout: Layout, policy: Policy, learned: Encoded, cutter: _Cutter) -> DataFrame:
     """Return what becomes of each combination, found block by block on the executors."""
-    totals = coded.groupBy("barred").agg(F.sum(TIMES).alias(TIMES)).collect()
-    records = {bool(row["barred"]): int(row[TIMES]) for row in totals}
+    totals = coded.groupBy("forced").agg(F.sum(TIMES).alias(TIMES)).collect()
+    records = {bool(row["forced"]): int(row[TIMES]) for row in totals}
     inside, out = records.get(False, 0), records.get(True, 0)
     may = policy.may_suppress(inside + out) - out
     if may < 0:
@@ -259,24 +261,24 @@ def _searched(coded: DataFrame, layout: Layout, policy: Policy, learned: Encoded
         {block.node: may * block.records // max(inside, 1) for block in cutter.done},
         tuple(keys),
     )
-    texts = [T.StructField(f"t{place}", T.StringType()) for place in range(len(learned.columns))]
+    texts = [T.StructField(f"t{index}", T.StringType()) for index in range(len(learned.columns))]
     numbers = [T.StructField(name, T.LongType()) for name in (TIMES, "low", "high")]
     last = [T.StructField("split", T.BooleanType()), T.StructField(ERROR, T.StringType())]
     schema = T.StructType([*(coded.schema[name] for name in keys), *texts, *numbers, *last])
-    blocks = _in_blocks(coded.where(~F.col("barred")), cutter.tree)
+    blocks = _in_blocks(coded.where(~F.col("forced")), cutter.tree)
     # as many tasks as blocks: a block is small to send and long to search
     return blocks.repartition(len(cutter.done), BLOCK).groupBy(BLOCK).applyInArrow(search.of_block(), schema)
 
 
 def _applied(pieces: DataFrame, layout: Layout, policy: Policy) -> tuple[DataFrame, list[Fault]]:
     """Return the published table under our own names, sorted by what it shows, and what is wrong with its records."""
-    quasi = {layout.key(name): f"t{place}" for place, name in enumerate(policy.quasi_identifiers)}
+    quasi = {layout.key(name): f"t{index}" for index, name in enumerate(policy.quasi_identifiers)}
     keys = layout.keys(layout.published)
     order = [*quasi, *(key for key in keys if key not in quasi)]
     if layout.others:
         rest, counted = [key for key in keys if key not in quasi], layout.keys(layout.counted)
         joined = with_others(layout.table, pieces, counted, rest, list(quasi.values()))
-        joined = pinned(joined.orderBy(*quasi.values(), *rest))
+        joined = checkpointed(joined.orderBy(*quasi.values(), *rest))
         return joined.select(*_shown(keys, quasi)), moved_faults(joined, layout.table, pieces, counted)
     shown = pieces.select(*_shown(keys, quasi), TIMES)
     parts = F.explode(F.sequence(F.lit(0), F.expr(f"cast(({TIMES} - 1) div {_AT_ONCE} as int)")))
@@ -292,11 +294,11 @@ def _shown(keys: list[str], quasi: dict[str, str]) -> list[SparkColumn]:
 def _pairs(pieces: DataFrame, layout: Layout, policy: Policy) -> dict[str, list[tuple[str | None, str | None]]]:
     """Return each value that a record holds with each text that it is published as, column by column."""
     pairs, keys = {}, layout.keys(list(policy.quasi_identifiers))
-    found = each_counted(pieces, [[key, f"t{place}"] for place, key in enumerate(keys)])
-    for place, (both, (name, column)) in enumerate(zip(found, policy.quasi_identifiers.items(), strict=True)):
-        raw = pl.DataFrame([both[keys[place]].alias(name)])
+    found = each_counted(pieces, [[key, f"t{index}"] for index, key in enumerate(keys)])
+    for index, (both, (name, column)) in enumerate(zip(found, policy.quasi_identifiers.items(), strict=True)):
+        raw = pl.DataFrame([both[keys[index]].alias(name)])
         values = treat_columns(raw, {} if column.treatment is None else {name: column.treatment})[name]
-        pairs[name] = list(zip(plain(values).cast(pl.String).to_list(), both[f"t{place}"].to_list(), strict=True))
+        pairs[name] = list(zip(plain(values).cast(pl.String).to_list(), both[f"t{index}"].to_list(), strict=True))
     return pairs
 
 

@@ -52,8 +52,8 @@ class Layout:
         others = tuple(name for name in shown if name not in roles)
         used = {*counted, *others}
         columns = [
-            plain(f"c{place}", field.dataType, name).alias(f"c{place}")
-            for place, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
+            plain(f"c{index}", field.dataType, name).alias(f"c{index}")
+            for index, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
             if name in used
         ]
         return cls(numbered(table).select(*columns), names, counted, others, shown)
@@ -93,18 +93,18 @@ class Layout:
         if not self.others:
             return []
         asked = []
-        for place, name in enumerate(self.others):
+        for index, name in enumerate(self.others):
             column = F.col(self.key(name))
             asked += [
-                F.count(column).alias(f"present{place}"),
-                F.countDistinct(column).alias(f"distinct{place}"),
-                F.max(_is_beyond(column, self.table.schema[self.key(name)].dataType)).alias(f"beyond{place}"),
+                F.count(column).alias(f"present{index}"),
+                F.countDistinct(column).alias(f"distinct{index}"),
+                F.max(_is_beyond(column, self.table.schema[self.key(name)].dataType)).alias(f"beyond{index}"),
             ]
         found = self.table.agg(*asked).collect()[0]
         faults = []
-        for place, name in enumerate(self.others):
-            present, distinct = found[f"present{place}"], found[f"distinct{place}"]
-            if found[f"beyond{place}"]:
+        for index, name in enumerate(self.others):
+            present, distinct = found[f"present{index}"], found[f"distinct{index}"]
+            if found[f"beyond{index}"]:
                 numbers = isinstance(self.table.schema[self.key(name)].dataType, T.DoubleType)
                 error = beyond_numbers(name) if numbers else beyond_calendar(name)
                 faults.append(replace(error.faults[0], where=f"others.{name}"))
@@ -128,7 +128,7 @@ def _is_beyond(column: Column, kind: T.DataType) -> Column:
 
 def numbered(table: DataFrame) -> DataFrame:
     """Return a table whose columns are called ``c0``, ``c1``, …"""
-    return table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+    return table.toDF(*(f"c{index}" for index in range(len(table.columns))))
 
 
 def plain(key: str, kind: T.DataType, name: str) -> Column:

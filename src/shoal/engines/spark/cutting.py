@@ -36,11 +36,11 @@ class Tree:
     places: Ints = field(default_factory=lambda: np.array([0]))
     lefts: Ints = field(default_factory=lambda: np.array([-1]))
 
-    def cut(self, node: int, column: int, place: int) -> Tree:
+    def cut(self, node: int, column: int, index: int) -> Tree:
         """Return the tree with a leaf cut in two."""
-        columns, places, lefts = (np.append(one, [-1, -1]) for one in (self.columns, self.places, self.lefts))
-        columns[node], places[node], lefts[node] = column, place, len(self.columns)
-        return Tree(columns, places, lefts)
+        columns, indices, lefts = (np.append(one, [-1, -1]) for one in (self.columns, self.places, self.lefts))
+        columns[node], indices[node], lefts[node] = column, index, len(self.columns)
+        return Tree(columns, indices, lefts)
 
     def leaves_of(self, codes: npt.NDArray[np.integer]) -> Ints:
         """Return the leaf of each record."""
@@ -65,11 +65,11 @@ class Block:
     records: int
     refused: frozenset[int] = frozenset()
 
-    def places(self, columns: Sequence[Column]) -> tuple[Ints, ...]:
+    def indices(self, columns: Sequence[Column]) -> tuple[Ints, ...]:
         """Return for each column where it may be cut: between values, or between the children of a label."""
         return tuple(
-            np.zeros(0, np.int64) if place in self.refused else _places(column, low, high)
-            for place, (column, low, high) in enumerate(zip(columns, self.lows, self.highs, strict=True))
+            np.zeros(0, np.int64) if index in self.refused else _places(column, low, high)
+            for index, (column, low, high) in enumerate(zip(columns, self.lows, self.highs, strict=True))
         )
 
     def widths(self, columns: Sequence[Column]) -> list[float]:
@@ -99,13 +99,13 @@ class Cut:
 def _places(column: Column, low: int, high: int) -> Ints:
     if high <= low:
         return np.zeros(0, np.int64)
-    places = np.arange(low, high)
+    indices = np.arange(low, high)
     if column.form == "labels":
         joins = column.levels.joins[low:high]
-        places = places[joins == joins.max()]
-    if len(places) >= _BINS:
-        places = places[np.unique(np.linspace(0, len(places) - 1, _BINS - 1).astype(np.int64))]
-    return places
+        indices = indices[joins == joins.max()]
+    if len(indices) >= _BINS:
+        indices = indices[np.unique(np.linspace(0, len(indices) - 1, _BINS - 1).astype(np.int64))]
+    return indices
 
 
 def _width(column: Column, low: int, high: int) -> float:
@@ -120,7 +120,7 @@ def _width(column: Column, low: int, high: int) -> float:
 
 
 def binned(
-    tree: Tree, places: Mapping[int, tuple[Ints, ...]], codes: npt.NDArray[np.integer], times: Ints
+    tree: Tree, indices: Mapping[int, tuple[Ints, ...]], codes: npt.NDArray[np.integer], times: Ints
 ) -> dict[tuple[int, int], tuple[Ints, Ints]]:
     """Count records into the bins of their block: (block, column) → combinations and records of each bin."""
     leaves = tree.leaves_of(codes)
@@ -130,7 +130,7 @@ def binned(
     ends = np.append(starts[1:], len(order))
     for node, start, end in zip(nodes.tolist(), starts, ends[: len(nodes)], strict=True):
         rows = order[start:end]
-        for column, cuts in enumerate(places.get(node, ())):
+        for column, cuts in enumerate(indices.get(node, ())):
             if len(cuts):
                 bins = np.searchsorted(cuts, codes[rows, column])
                 records = np.bincount(bins, times[rows], minlength=len(cuts) + 1)
@@ -141,7 +141,7 @@ def binned(
 def proposed(
     block: Block,
     columns: Sequence[Column],
-    places: tuple[Ints, ...],
+    indices: tuple[Ints, ...],
     counts: Mapping[tuple[int, int], tuple[Ints, Ints]],
     least: int,
 ) -> tuple[Block, Cut | None]:
@@ -149,8 +149,8 @@ def proposed(
 
     The block is returned too, with the codes that it really spans.
     """
-    block = _tightened(block, places, counts)
-    for column in sorted(range(len(columns)), key=lambda place: (-block.widths(columns)[place], place)):
+    block = _tightened(block, indices, counts)
+    for column in sorted(range(len(columns)), key=lambda index: (-block.widths(columns)[index], index)):
         if (block.node, column) not in counts:
             continue
         combinations, records = counts[block.node, column]
@@ -160,14 +160,14 @@ def proposed(
         if allowed.any():
             best = int(np.argmin(np.where(allowed, np.abs(2 * left - total), np.iinfo(np.int64).max)))
             sides = (int(left[best]), int(held[best])), (total - int(left[best]), everyone - int(held[best]))
-            return block, Cut(block, column, int(places[column][best]), sides)
+            return block, Cut(block, column, int(indices[column][best]), sides)
     return block, None
 
 
-def _tightened(block: Block, places: tuple[Ints, ...], counts: Mapping[tuple[int, int], tuple[Ints, Ints]]) -> Block:
+def _tightened(block: Block, indices: tuple[Ints, ...], counts: Mapping[tuple[int, int], tuple[Ints, Ints]]) -> Block:
     """Leave out the outer bins in which nobody is."""
     lows, highs = list(block.lows), list(block.highs)
-    for column, cuts in enumerate(places):
+    for column, cuts in enumerate(indices):
         if (block.node, column) in counts:
             filled = np.flatnonzero(counts[block.node, column][0])
             lows[column] = int(cuts[filled[0] - 1]) + 1 if filled[0] else lows[column]

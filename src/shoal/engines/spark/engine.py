@@ -16,14 +16,14 @@ from shoal.auditing import Audit
 from shoal.auditing import audit as audit_here
 from shoal.auditing.roles import promised
 from shoal.engines.choice import engine_of
-from shoal.engines.counted import TIMES, Tallied, untallied
+from shoal.engines.counted import TIMES, CountedTable, untallied
 from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.lookup import made, pinned, with_others, without_others
+from shoal.engines.spark.lookup import checkpointed, create, with_others, without_others
 from shoal.engines.spark.progress import Stages, watched
 from shoal.engines.spark.recount import moved_faults, other_than_decided, recounted
 from shoal.engines.spark.release import SparkRelease
-from shoal.engines.spark.sessions import plainly
-from shoal.engines.spark.tally import counted, kept, taken, tallied
+from shoal.engines.spark.sessions import translate_errors
+from shoal.engines.spark.tally import cached, collect, counted, tallied
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.pipeline.anonymize import anonymize as anonymize_here
 from shoal.pipeline.pseudonyms import Key
@@ -61,18 +61,18 @@ def anonymize(
     layout = Layout.of(table, policy)
     layout.require(policy)
     spark = table.sparkSession
-    with plainly(), watched(spark, progress) as stages:
+    with translate_errors(), watched(spark, progress) as stages:
         misfits = untallied(policy)
         stages.begin("Spark: counting")
         misfits += layout.other_faults()
         if misfits:
             raise Misfit(misfits)
-        with kept(counted(layout.table, layout.keys(layout.counted))) as combinations:
+        with cached(counted(layout.table, layout.keys(layout.counted))) as combinations:
             if combinations.count() > fits:
                 from shoal.engines.spark.blocks import released_in_blocks
 
                 return released_in_blocks(combinations, layout, policy, stages, block)
-            counts = taken(combinations)
+            counts = collect(combinations)
         return _released(counts, layout, policy, stages, bound)
 
 
@@ -118,12 +118,12 @@ def _applied(
         return without_others(spark, expected), expected, []
     keys = layout.keys(layout.counted)
     quasi = layout.keys([name for name in layout.counted if name in policy.quasi_identifiers])
-    pieces = made(spark, _pieces(expected, counts, decided.rows, keys, quasi))
+    pieces = create(spark, _pieces(expected, counts, decided.rows, keys, quasi))
     order = layout.keys([name for name in layout.published if name not in policy.quasi_identifiers])
     texts = {name: f"t_{name}" for name in quasi}
     first = [texts[name] for name in layout.keys(list(policy.quasi_identifiers))]
     joined = with_others(layout.table, F.broadcast(pieces), keys, order, list(texts.values()))
-    joined = pinned(joined.orderBy(*first, *order))
+    joined = checkpointed(joined.orderBy(*first, *order))
     shown = layout.keys([*layout.published, *([] if policy.subject is None else [policy.subject])])
     published = joined.select(*(F.col(texts.get(name, name)).alias(name) for name in shown))
     return published, expected, moved_faults(joined, layout.table, pieces, keys)
@@ -143,9 +143,9 @@ def _pieces(
     )
     reached = pl.col("high").cum_sum().over("row")
     table = table.with_columns((reached - pl.col("high")).alias("low"), reached.alias("high"))
-    place = table["row"].to_numpy()
-    split = (pl.Series(table["low"] > 0) | (table["high"] < counts[TIMES][place])).alias("split")
-    return pl.DataFrame([*(counts[name][place] for name in keys), *table.drop("row").get_columns(), split])
+    index = table["row"].to_numpy()
+    split = (pl.Series(table["low"] > 0) | (table["high"] < counts[TIMES][index])).alias("split")
+    return pl.DataFrame([*(counts[name][index] for name in keys), *table.drop("row").get_columns(), split])
 
 
 def audit(table: object, policy: Any, *, original: object = None, **asked: Any) -> Audit:
@@ -154,12 +154,12 @@ def audit(table: object, policy: Any, *, original: object = None, **asked: Any) 
     Only what is published, or told to be counted, leaves Spark: each distinct record once, with how often it occurs.
     """
     policy = promised(policy)
-    with plainly():
+    with translate_errors():
         tables = [one if engine_of(one) is None else _tally_of(one, policy) for one in (table, original)]
     return audit_here(tables[0], policy, original=tables[1], **asked)
 
 
-def _tally_of(table: Any, policy: Policy) -> Tallied:
+def _tally_of(table: Any, policy: Policy) -> CountedTable:
     layout = Layout.of(table, policy)
-    counts = taken(counted(layout.table, layout.keys(layout.counted)))
+    counts = collect(counted(layout.table, layout.keys(layout.counted)))
     return tallied(counts, layout, layout.names)

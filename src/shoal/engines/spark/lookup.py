@@ -21,7 +21,7 @@ LARGEST_FILE = 1_000_000
 """About how many records are in a partition of a release."""
 
 
-def made(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
+def create(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     """Return a frame of the driver, with columns of our own names, as a Spark table, in its order."""
     # by way of numbers: Spark takes moments without a zone for those of its session
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
@@ -50,8 +50,8 @@ def in_pieces(frame: pl.DataFrame) -> pl.DataFrame:
     most = max(-(-int(times.sum()) // max(len(times), 1)), 1)
     parts = -(-times // most)
     rows = np.repeat(np.arange(len(times)), parts)
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(parts) - parts, parts)
-    left = np.minimum(times[rows] - place * most, most)
+    index = np.arange(len(rows)) - np.repeat(np.cumsum(parts) - parts, parts)
+    left = np.minimum(times[rows] - index * most, most)
     return frame[rows].with_columns(pl.Series(TIMES, left))
 
 
@@ -62,7 +62,7 @@ def without_others(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     """
     keys = [name for name in frame.columns if name != TIMES]
     records = int(frame[TIMES].sum())
-    table = made(spark, in_pieces(frame))
+    table = create(spark, in_pieces(frame))
     parts = max(-(-records // LARGEST_FILE), cores(spark))
     return repeated(table.coalesce(parts), keys)
 
@@ -99,7 +99,7 @@ def _same(keys: Sequence[str]) -> Column:
     return reduce(and_, (F.col(name).eqNullSafe(F.col(f"k_{name}")) for name in keys))
 
 
-def pinned(table: DataFrame) -> DataFrame:
+def checkpointed(table: DataFrame) -> DataFrame:
     """Return a table that is computed now and never again: what was audited is what the caller gets.
 
     Where Spark has a folder for checkpoints it is written there, and no loss of an executor touches it. Else executors

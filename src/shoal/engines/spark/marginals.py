@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from pyspark.sql import DataFrame
 
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.spark.columns import Layout
 from shoal.engines.spark.tally import each_counted
 from shoal.policy import Policy
 
 
-def marginals(combinations: DataFrame, layout: Layout, policy: Policy) -> Tallied:
+def marginals(combinations: DataFrame, layout: Layout, policy: Policy) -> CountedTable:
     """Return a table whose columns are those of a larger one, the sensitive ones together, but whose records are not.
 
     Domains, hierarchies, losses and the distributions that promises are compared with follow from it, whatever the size
@@ -26,7 +26,7 @@ def marginals(combinations: DataFrame, layout: Layout, policy: Policy) -> Tallie
     named = {name: table[layout.key(name)] for name in layout.names if layout.key(name) in table.columns}
     blank = pl.Series([None] * table.height, dtype=pl.String)
     every = {name: named.get(name, blank) for name in layout.names if name in named or name in policy.identifiers}
-    return Tallied(pl.DataFrame(every), table[TIMES], apart=True)
+    return CountedTable(pl.DataFrame(every), table[TIMES], apart=True)
 
 
 def side_by_side(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -74,12 +74,12 @@ def _typed(table: DataFrame) -> DataFrame:
     names = table.columns
     table = numbered(table)
     cells = [F.when(F.col(key) != "", F.col(key)) for key in table.columns]
-    asked = [test.alias(f"{place}_{kind}") for place, cell in enumerate(cells) for kind, test in _tests(cell).items()]
+    asked = [test.alias(f"{index}_{kind}") for index, cell in enumerate(cells) for kind, test in _tests(cell).items()]
     found = table.agg(*asked).collect()[0].asDict()
     typed = []
-    for place, cell in enumerate(cells):
-        kinds = [kind for kind in _tests(cell) if found[f"{place}_{kind}"]]
-        typed.append((cell.cast(kinds[0]) if kinds else cell).alias(f"c{place}"))
+    for index, cell in enumerate(cells):
+        kinds = [kind for kind in _tests(cell) if found[f"{index}_{kind}"]]
+        typed.append((cell.cast(kinds[0]) if kinds else cell).alias(f"c{index}"))
     return table.select(*typed).toDF(*names)
 
 

@@ -9,21 +9,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.auditing import Audit, audit
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.tally import counted, taken, tallied
+from shoal.engines.spark.tally import collect, counted, tallied
 from shoal.errors import Fault
 from shoal.policy import Policy
 
 
 def recounted(
-    published: DataFrame, layout: Layout, policy: Policy, original: Tallied | None, *, statistics: bool = False
+    published: DataFrame, layout: Layout, policy: Policy, original: CountedTable | None, *, statistics: bool = False
 ) -> tuple[Audit, pl.DataFrame]:
     """Audit a published table under our own names; return also what was counted in it.
 
     The subject of each record may be among the columns: it is for this count only, and no part of the release.
     """
-    counts = taken(counted(published, [key for key in layout.keys(layout.counted) if key in published.columns]))
+    counts = collect(counted(published, [key for key in layout.keys(layout.counted) if key in published.columns]))
     subject = layout.key(policy.subject) if policy.subject in layout.names else None
     people = None if subject is None or subject not in counts.columns else counts[subject]
     shown = counts if people is None or subject is None else counts.drop(subject)

@@ -13,15 +13,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.auditing import Audit
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.memory.write import ENDINGS
 from shoal.engines.spark.columns import Layout, in_texts, numbered
 from shoal.engines.spark.reading import in_order, read
 from shoal.engines.spark.recount import other_faults, other_than_decided, recounted
-from shoal.engines.spark.sessions import plainly
+from shoal.engines.spark.sessions import translate_errors
 from shoal.errors import AuditFailed, WriteError
 from shoal.pipeline.release import Release, attained_by, disagreements
-from shoal.pipeline.release_folder import accompany, publish
+from shoal.pipeline.release_folder import publish, write_sidecars
 
 FORMATS = ("parquet", "csv", "jsonl")
 
@@ -32,7 +32,7 @@ class SparkRelease(Release):
 
     layout: Layout | None = None
     """The original, as it was laid out."""
-    original: Tallied | None = None
+    original: CountedTable | None = None
     """What was counted of the original; of a table that was cut into blocks, its columns."""
     found: pl.DataFrame = field(default_factory=pl.DataFrame)
     """What was counted in the published table."""
@@ -44,7 +44,7 @@ class SparkRelease(Release):
         published: DataFrame,
         layout: Layout,
         checked: Audit,
-        original: Tallied,
+        original: CountedTable,
         found: pl.DataFrame,
     ) -> SparkRelease:
         """Return a release that was decided, with its table in Spark."""
@@ -70,7 +70,7 @@ class SparkRelease(Release):
             raise WriteError("no such format for a table of Spark", where="format", got=repr(kind), hint=hint)
         name = f"release{ENDINGS[kind]}"
         sources = [folder / name] if self._lies_in(folder / name) else []
-        with plainly():
+        with translate_errors():
             return publish(folder, lambda workshop: self._write_there(workshop, name, kind, statistics), sources)
 
     def _lies_in(self, target: Path) -> bool:
@@ -84,7 +84,7 @@ class SparkRelease(Release):
         spark_format = {"jsonl": "json"}.get(kind, kind)
         self._as_written(kind).write.format(spark_format).options(**options).save(target.resolve().as_uri())
         _tidy(target, ENDINGS[kind])
-        return [name, *accompany(workshop, self._read_again(target, kind, statistics), self.manifest)]
+        return [name, *write_sidecars(workshop, self._read_again(target, kind, statistics), self.manifest)]
 
     def _as_written(self, kind: str) -> DataFrame:
         """Return the table in the types that it has in a file."""
@@ -120,7 +120,7 @@ def _texts(counts: pl.DataFrame, layout: Layout, names: list[str]) -> pl.DataFra
     """Return counts with the names of the release, as texts: a file may hold numbers as texts."""
     known = [name for name in names if layout.key(name) in counts.columns]
     columns = [
-        counts[layout.key(name)].cast(pl.String).replace("", None).alias(str(place)) for place, name in enumerate(known)
+        counts[layout.key(name)].cast(pl.String).replace("", None).alias(str(index)) for index, name in enumerate(known)
     ]
     return pl.DataFrame([*columns, counts[TIMES]])
 

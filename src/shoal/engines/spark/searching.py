@@ -13,13 +13,13 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from shoal.encoding.frequencies import Frequencies, Known
+from shoal.encoding.frequencies import Frequencies, SensitiveColumn
 from shoal.engines.counted import TIMES
 from shoal.engines.spark.cutting import Ints, Tree, binned
 from shoal.errors import ShoalError
 from shoal.pipeline.encode import Part, counted_codes
 from shoal.pipeline.publish import rank_of_class, shared_out
-from shoal.pipeline.solve import settle
+from shoal.pipeline.solve import solve_encoded
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 
@@ -29,7 +29,7 @@ BLOCK, ERROR = "block", "error"
 def codes_in(table: pa.Table | pa.RecordBatch, prefix: str) -> npt.NDArray[np.int64]:
     """Return the columns ``prefix0``, ``prefix1``, … as a matrix."""
     count = sum(name.startswith(prefix) and name[len(prefix) :].isdigit() for name in table.schema.names)
-    columns = [table.column(f"{prefix}{place}").to_numpy(zero_copy_only=False) for place in range(count)]
+    columns = [table.column(f"{prefix}{index}").to_numpy(zero_copy_only=False) for index in range(count)]
     return np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((table.num_rows, 0), np.int64)
 
 
@@ -83,7 +83,7 @@ class Search:
 
     policy: Policy
     columns: tuple[Column, ...]
-    known: dict[str, Known]
+    known: dict[str, SensitiveColumn]
     whole: Frequencies
     allowed: Mapping[int, int]
     """Block → how many of its records may be suppressed."""
@@ -102,7 +102,7 @@ class Search:
         """Return what becomes of each combination of the block; or why nothing does."""
         block = int(table.column(BLOCK)[0].as_py())
         order = pl.DataFrame(
-            [pl.from_arrow(table.column(name)).alias(str(place)) for place, name in enumerate(self.keys)]  # type: ignore[union-attr]
+            [pl.from_arrow(table.column(name)).alias(str(index)) for index, name in enumerate(self.keys)]  # type: ignore[union-attr]
         ).with_row_index("row")
         table = table.take(pa.array(order.sort(order.columns[1:], nulls_last=False)["row"].to_numpy()))
         try:
@@ -116,14 +116,14 @@ class Search:
         nobody = np.zeros(table.num_rows, bool)
         encoded = counted_codes(self.columns, list(codes.T), list(sensitive.T), self.known, None, nobody, times)
         encoded = replace(encoded, part=Part(self.whole, self.allowed[block]))
-        publication = settle(encoded, self.policy).publication
+        publication = solve_encoded(encoded, self.policy).publication
         numbers = pl.Series(np.arange(table.num_rows))
         kept = pl.DataFrame([numbers.alias("row"), numbers.alias("place")])
         parts = shared_out(kept, encoded, publication, rank_of_class(publication), times)
         members = parts.members
         texts = [
-            pl.Series(f"t{place}", list(shown.texts), dtype=pl.String).gather(pl.Series(shown.ids[members]))
-            for place, shown in enumerate(publication.columns)
+            pl.Series(f"t{index}", list(shown.texts), dtype=pl.String).gather(pl.Series(shown.ids[members]))
+            for index, shown in enumerate(publication.columns)
         ]
         often = pl.DataFrame([pl.Series("row", parts.rows), pl.Series(TIMES, parts.times)])
         high = often.select(pl.col(TIMES).cum_sum().over("row")).to_series()
@@ -136,7 +136,7 @@ class Search:
     def _table(self, table: pa.Table, rows: Ints, shown: pl.DataFrame | None, error: str | None) -> pa.Table:
         given = table.select(list(self.keys)).take(pa.array(rows))
         if shown is None:
-            names = [f"t{place}" for place in range(len(self.columns))]
+            names = [f"t{index}" for index in range(len(self.columns))]
             nothing = {name: pl.Series([None], dtype=pl.String) for name in names}
             numbers = {name: pl.Series([0], dtype=pl.Int64) for name in (TIMES, "low", "high")}
             shown = pl.DataFrame({**nothing, **numbers, "split": [False]})

@@ -1,4 +1,4 @@
-"""session(): a Spark session.  plainly(): what Spark says, in words."""
+"""session(): a Spark session.  translate_errors(): what Spark says, in words."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _HOW = "executors run Python too: install shoal there, or ship an environment (s
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Tell errors of Spark in words, without the trace of another language."""
     try:
         from py4j.protocol import Py4JError

@@ -10,7 +10,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.engines.counted import TIMES, Tallied
+from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.spark.columns import Layout
 
 
@@ -24,7 +24,7 @@ def each_counted(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.Da
     every = list(dict.fromkeys(key for unit in units for key in unit))
     sets = [[F.col(key) for key in unit] for unit in units]
     grouped = table.groupingSets(sets, *every)
-    found = taken(grouped.agg(F.grouping_id().alias("without"), F.sum(TIMES).cast("bigint").alias(TIMES)))
+    found = collect(grouped.agg(F.grouping_id().alias("without"), F.sum(TIMES).cast("bigint").alias(TIMES)))
     numbers = [int("".join("0" if key in unit else "1" for key in every), 2) for unit in units]
     return [
         found.filter(found["without"] == number).select(*unit, TIMES)
@@ -33,7 +33,7 @@ def each_counted(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.Da
 
 
 @contextmanager
-def kept(table: DataFrame) -> Iterator[DataFrame]:
+def cached(table: DataFrame) -> Iterator[DataFrame]:
     """Let Spark keep a table while it is looked at more than once."""
     table = table.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -42,14 +42,14 @@ def kept(table: DataFrame) -> Iterator[DataFrame]:
         table.unpersist()
 
 
-def taken(table: DataFrame) -> pl.DataFrame:
+def collect(table: DataFrame) -> pl.DataFrame:
     """Return a Spark table as a frame on the driver."""
     frame = pl.from_arrow(table.toArrow())
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
-def tallied(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> Tallied:
+def tallied(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> CountedTable:
     """Return counts as a tallied table with the names of the table; columns that were not counted have no values."""
     named = {}
     for name in layout.names:
@@ -57,4 +57,4 @@ def tallied(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> T
             named[name] = counts[layout.key(name)]
         elif name in also:
             named[name] = pl.Series([None] * counts.height, dtype=pl.String)
-    return Tallied(pl.DataFrame(named), counts[TIMES])
+    return CountedTable(pl.DataFrame(named), counts[TIMES])

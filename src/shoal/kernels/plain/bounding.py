@@ -72,32 +72,32 @@ def largest_ratios(table: Table, shares: npt.NDArray[np.float64]) -> tuple[list[
 def _boxes(table: Table) -> Iterator[tuple[float, list[int]]]:
     """Every box that holds enough records: its cost, and its tuples."""
     points = table.points
-    for steps in product(*(ladder.steps for ladder in table.ladders)):
+    for steps in product(*(weaker_thresholds.steps for weaker_thresholds in table.ladders)):
         groups: dict[tuple[int, ...], list[int]] = {}
         for member, row in enumerate(table.codes.tolist()):
             key = tuple(int(step.labels[code]) for step, code in zip(steps, row, strict=True))
             groups.setdefault(key, []).append(member)
         for members in groups.values():
-            places = sorted({float(points[m]) for m in members})
-            pairs = [(low, high) for low in places for high in places if low <= high]
+            indices = sorted({float(points[m]) for m in members})
+            pairs = [(low, high) for low in indices for high in indices if low <= high]
             if any(step.kind == FLAT for step in steps):
-                pairs = [(places[0], places[-1])]
+                pairs = [(indices[0], indices[-1])]
             for low, high in pairs:
                 inside = [m for m in members if low <= points[m] <= high]
                 if table.counts[inside].sum() >= table.least:
                     width = 0.0 if any(step.kind == FLAT for step in steps) else high - low
-                    yield width + sum(_cost(table, place, step, inside) for place, step in enumerate(steps)), inside
+                    yield width + sum(_cost(table, index, step, inside) for index, step in enumerate(steps)), inside
 
 
-def _cost(table: Table, place: int, step: Rung, inside: list[int]) -> float:
+def _cost(table: Table, index: int, step: Rung, inside: list[int]) -> float:
     """What a column costs: the step, or what any k of the records need where that is more."""
-    ladder, codes = table.ladders[place], table.codes[inside, place]
+    weaker_thresholds, codes = table.ladders[index], table.codes[inside, index]
     cost = float(step.costs[codes[0]])
     if step.kind != OPEN:
         return cost
     each = np.repeat(codes, table.counts[inside])
-    if ladder.places is None:
+    if weaker_thresholds.places is None:
         held = np.cumsum(np.sort(np.unique(each, return_counts=True)[1])[::-1])
-        return max(cost, ladder.unit * float(np.searchsorted(held, table.least) + 1))
-    spots = np.sort(ladder.places[each])
+        return max(cost, weaker_thresholds.unit * float(np.searchsorted(held, table.least) + 1))
+    spots = np.sort(weaker_thresholds.places[each])
     return max(cost, float((spots[table.least - 1 :] - spots[: len(spots) - table.least + 1]).min()))

@@ -24,7 +24,7 @@ def box_costs(box: Box, columns: Sequence[dict[str, Any]]) -> list[float]:
     A column is given by ``form``, ``size``, ``labels`` and ``penalties`` (by level and code), ``points``, ``limits``,
     ``weight``, ``wild`` and what it costs to be ``beyond`` a boundary.
     """
-    return [column_cost(sorted({codes[place] for codes in box}), column) for place, column in enumerate(columns)]
+    return [column_cost(sorted({codes[index] for codes in box}), column) for index, column in enumerate(columns)]
 
 
 def column_cost(codes: list[int], column: dict[str, Any]) -> float:
@@ -56,19 +56,19 @@ def box_cost(box: Box, columns: Sequence[dict[str, Any]]) -> float:
 
 def with_each(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> dict[int, float]:
     """Return what a class would cost with each tuple that has records."""
-    return {place: box_cost([*box, codes], columns) for place, codes in enumerate(tuples) if records[place]}
+    return {index: box_cost([*box, codes], columns) for index, codes in enumerate(tuples) if records[index]}
 
 
 def nearest_to(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> int:
     """Return what :func:`shoal.kernels.boxes.nearest` returns."""
     found = with_each(box, tuples, records, columns)
-    return min(found, key=lambda place: (found[place], place), default=-1)
+    return min(found, key=lambda index: (found[index], index), default=-1)
 
 
 def furthest_from(box: Box, tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]]) -> int:
     """Return what :func:`shoal.kernels.boxes.furthest` returns."""
     found = with_each(box, tuples, records, columns)
-    return min(found, key=lambda place: (-found[place], place), default=-1)
+    return min(found, key=lambda index: (-found[index], index), default=-1)
 
 
 def cheapest(
@@ -116,14 +116,14 @@ def bisect(tuples: Box, records: Sequence[int], columns: Sequence[dict[str, Any]
             other = 0 if seed else 1
     parts: list[list[Sequence[int]]] = [[tuples[seed]], [tuples[other]]]
     sizes = [records[seed], records[other]]
-    right = [place == other for place in range(len(tuples))]
-    for place, codes in enumerate(tuples):
-        if place not in (seed, other):
+    right = [index == other for index in range(len(tuples))]
+    for index, codes in enumerate(tuples):
+        if index not in (seed, other):
             increases = []
             for part, size in zip(parts, sizes, strict=True):
-                wider = (size + records[place]) * box_cost([*part, codes], columns)
+                wider = (size + records[index]) * box_cost([*part, codes], columns)
                 increases.append(wider - size * box_cost(part, columns))
-            right[place] = increases[1] < increases[0]
-            parts[right[place]].append(codes)
-            sizes[right[place]] += records[place]
+            right[index] = increases[1] < increases[0]
+            parts[right[index]].append(codes)
+            sizes[right[index]] += records[index]
     return right

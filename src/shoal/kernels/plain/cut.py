@@ -38,14 +38,14 @@ def propose_cut(
     The column and the last code that goes left; (-1, -1) where there is no cut.
     """
     widths = [
-        (column_cost(sorted(set(region[:, place].tolist())), column), -place)
-        for place, column in enumerate(columns)
-        if not tried[place] and len(set(region[:, place])) > 1
+        (column_cost(sorted(set(region[:, index].tolist())), column), -index)
+        for index, column in enumerate(columns)
+        if not tried[index] and len(set(region[:, index])) > 1
     ]
-    for _, place in sorted(widths, reverse=True):
-        cut = _best_place(region[:, -place], counts, columns[-place], least)
+    for _, index in sorted(widths, reverse=True):
+        cut = _best_place(region[:, -index], counts, columns[-index], least)
         if cut is not None:
-            return -place, cut
+            return -index, cut
     return -1, -1
 
 
@@ -56,12 +56,12 @@ def _top(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> int:
 def _best_place(
     codes: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], column: dict[str, Any], least: int
 ) -> int | None:
-    best, place = least - 1, None
+    best, index = least - 1, None
     for cut in range(int(codes.min()), int(codes.max())):
         if column["form"] == LABELS and column["joins"][cut] != _top(codes, column):
             continue
         left = int(counts[codes <= cut].sum())
         even = min(left, int(counts.sum()) - left)
         if even > best:
-            best, place = even, cut
-    return place
+            best, index = even, cut
+    return index

@@ -11,7 +11,7 @@ Row = tuple[tuple[int, ...], bool, int]
 
 
 def raised(
-    table: Mapping[Row, int], place: int, labels: Sequence[int], beyond: Sequence[bool]
+    table: Mapping[Row, int], index: int, labels: Sequence[int], beyond: Sequence[bool]
 ) -> tuple[dict[Row, int], dict[Row, Row]]:
     """Return the table that :func:`shoal.kernels.roll.raise_wide` makes of a table, and where each row went.
 
@@ -28,8 +28,8 @@ def raised(
     members: dict[Row, Row] = {}
     for row, count in table.items():
         numbers, marked, kind = row
-        number = numbers[place]
-        new = (*numbers[:place], int(labels[number]), *numbers[place + 1 :])
+        number = numbers[index]
+        new = (*numbers[:index], int(labels[number]), *numbers[index + 1 :])
         members[row] = (new, marked or bool(beyond[number]), kind)
         above[members[row]] = above.get(members[row], 0) + count
     return above, members
@@ -71,13 +71,13 @@ def sums_of(
     classes
         Labels, records, and whether it is kept, of each class.
     costs
-        ``costs[cost][place][label]``: what a record with the label adds.
+        ``costs[cost][index][label]``: what a record with the label adds.
     """
     out = sum(size for _, size, kept in classes if not kept)
     hidden: list[dict[int, int]] = [{} for _ in costs[0]]
     for labels, size, kept in classes:
-        for place, label in enumerate(labels if not kept else ()):
-            hidden[place][label] = hidden[place].get(label, 0) + size
+        for index, label in enumerate(labels if not kept else ()):
+            hidden[index][label] = hidden[index].get(label, 0) + size
     return {
         "suppressed": out,
         "classes": sum(kept for _, _, kept in classes),
@@ -85,10 +85,10 @@ def sums_of(
         "all_squares": sum(size**2 for _, size, _ in classes),
         "kept": [
             [
-                sum(size * places[place][labels[place]] for labels, size, kept in classes if kept)
-                for place in range(len(places))
+                sum(size * indices[index][labels[index]] for labels, size, kept in classes if kept)
+                for index in range(len(indices))
             ]
-            for places in costs
+            for indices in costs
         ],
         "apart": [sum(size * log2(out / size) for size in counted.values()) for counted in hidden],
     }

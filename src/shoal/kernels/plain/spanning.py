@@ -43,7 +43,7 @@ def grow_tree(distances: npt.NDArray[np.float64]) -> tuple[list[int], list[int],
     lengths: list[float] = []
     while len(joined) < len(distances):
         ways = [
-            min(((distances[other, node], place, other) for place, other in enumerate(joined)), default=None)
+            min(((distances[other, node], index, other) for index, other in enumerate(joined)), default=None)
             for node in range(len(distances))
         ]
         left = [node for node in range(len(distances)) if node not in joined]

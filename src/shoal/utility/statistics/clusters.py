@@ -109,12 +109,12 @@ def _begun(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
     gaps = _gaps(points, chosen[0])
     while len(chosen) < clusters and gaps.any():  # there may be fewer different points than clusters
         drawn = rng.choice(len(points), _CANDIDATES, p=gaps / gaps.sum()).tolist()
-        nearer = {place: np.minimum(gaps, _gaps(points, place)) for place in drawn}
-        chosen.append(min(nearer, key=lambda place: float(nearer[place].sum())))
+        nearer = {index: np.minimum(gaps, _gaps(points, index)) for index in drawn}
+        chosen.append(min(nearer, key=lambda index: float(nearer[index].sum())))
         gaps = nearer[chosen[-1]]
     return points[chosen]
 
 
-def _gaps(points: Floats, place: int) -> npt.NDArray[np.float64]:
+def _gaps(points: Floats, index: int) -> npt.NDArray[np.float64]:
     """The squared distance of all points from one of them."""
-    return np.asarray(((points - points[place]) ** 2).sum(axis=1), np.float64)
+    return np.asarray(((points - points[index]) ** 2).sum(axis=1), np.float64)

@@ -44,7 +44,7 @@ class Covers:
     def of(cls, texts: Sequence[Collection[int]], size: int) -> Covers:
         """Make it from the places that each text covers."""
         first, stop = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
-        owners, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        owners, indices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for number, held in enumerate(texts):
             if not held:
                 continue
@@ -53,8 +53,8 @@ class Covers:
                 first[number], stop[number] = low, high + 1
             else:
                 owners.append(np.full(len(held), number, np.int64))
-                places.append(np.array(sorted(held), np.int64))
-        return cls(size, first, stop, np.concatenate(owners), np.concatenate(places))
+                indices.append(np.array(sorted(held), np.int64))
+        return cls(size, first, stop, np.concatenate(owners), np.concatenate(indices))
 
     def __len__(self) -> int:
         return len(self.first)

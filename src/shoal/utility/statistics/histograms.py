@@ -101,10 +101,11 @@ def of_categories(original: Floats, published: Floats, *, least: int = 1, bins: 
     while alone and alone < len(order) and 0 < rest < least:  # too few are left to be shown together
         alone -= 1
         rest += float(original[order[alone]])
-    places = [(int(place),) for place in order[:alone]]
+    indices = [(int(index),) for index in order[:alone]]
     if alone < len(order):
-        places.append(tuple(sorted(order[alone:].tolist())))
+        indices.append(tuple(sorted(order[alone:].tolist())))
     before, after = (
-        tuple(float(held[list(bin_)].sum() / max(held.sum(), 1.0)) for bin_ in places) for held in (original, published)
+        tuple(float(held[list(bin_)].sum() / max(held.sum(), 1.0)) for bin_ in indices)
+        for held in (original, published)
     )
-    return Histogram((), tuple(places), before, after)
+    return Histogram((), tuple(indices), before, after)

@@ -71,8 +71,8 @@ def learned(columns: Sequence[Column], target: Column, *, seed: int = 0) -> Lear
 def _classes(target: Column) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """The class of each published record, and whether it is one: the target must be published as it is."""
     single = target.covers.sizes == 1
-    places = np.round(target.covers.means(np.arange(target.covers.size, dtype=np.float64))).astype(np.int64)
-    return places[target.texts], single[target.texts]
+    indices = np.round(target.covers.means(np.arange(target.covers.size, dtype=np.float64))).astype(np.int64)
+    return indices[target.texts], single[target.texts]
 
 
 class _Always:

@@ -80,7 +80,7 @@ def workload(
     for number in range(queries):
         chosen = rng.choice(len(usable), int(rng.integers(1, most + 1)), replace=False)
         part = selected ** (1.0 / len(chosen))
-        asked = [(usable[place], _drawn(usable[place], part, rng)) for place in np.sort(chosen).tolist()]
+        asked = [(usable[index], _drawn(usable[index], part, rng)) for index in np.sort(chosen).tolist()]
         truth, answer = _truth(asked), _answer(asked)
         errors[number] = abs(answer - truth) / max(truth, least)
     return Workload(errors, most, selected, sanity)

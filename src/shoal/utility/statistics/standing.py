@@ -75,8 +75,8 @@ def placed(lows: Floats, highs: Floats, kinds: npt.NDArray[np.intp], standing: S
     >>> placed(lows, highs, kinds, "midpoint").tolist(), placed(lows, highs, kinds, "uniform").tolist()
     ([4.0, 4.0], [2.0, 6.0])
     """
-    place = _places(kinds) if standing == "uniform" else np.full(len(kinds), 0.5)
-    return np.asarray(lows + place * (highs - lows))
+    index = _places(kinds) if standing == "uniform" else np.full(len(kinds), 0.5)
+    return np.asarray(lows + index * (highs - lows))
 
 
 def _places(kinds: npt.NDArray[np.intp]) -> Floats:

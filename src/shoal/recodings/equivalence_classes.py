@@ -1,4 +1,5 @@
-"""Publication: a recoding made final; classes that look alike are one, suppressed records starred or left out."""
+"""EquivalenceClasses: a recoding made final; classes that look alike are one, suppressed records starred or left
+out."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ from shoal.encoding.domains import STAR
 from shoal.encoding.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
-from shoal.recodings.base import Bools, Column, Draft, Ints, Recoding, Shown
+from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Ints, Recoding
 from shoal.recodings.covering import matching
 
 
 @dataclass(frozen=True)
-class Publication:
+class EquivalenceClasses:
     """What is published: the class of each piece, what each class shows, and what is left out."""
 
     classes: Classes
-    columns: tuple[Shown, ...]
+    columns: tuple[ColumnLabels, ...]
     starred: int
     """The class that shows ``*`` everywhere, -1 where there is none."""
     dropped: int
@@ -52,7 +53,7 @@ def publish(
     background: Background,
     *,
     star: bool = True,
-) -> Publication:
+) -> EquivalenceClasses:
     """Make a recoding final.
 
     Suppressed records are a class like any other: they are published with ``*`` everywhere if that class
@@ -64,7 +65,7 @@ def publish(
     classes = _classes(merged, frequencies, background)
     out = draft.members < 0
     if starred < 0 or (merged.count == 1 and not out.any()):
-        return Publication(classes, merged.columns, starred, 0)
+        return EquivalenceClasses(classes, merged.columns, starred, 0)
     members = np.where(merged.members == starred, 0, -1).astype(np.int64)
     only = replace(classes, count=1, members=members, shown=None, matches=_everyone(background))
     fits = all(
@@ -72,27 +73,31 @@ def publish(
         for model in models
     )
     if star and fits and not out.all():  # a table of suppressed records is no release
-        return Publication(classes, merged.columns, starred, 0, int(draft.weights[out].sum()) * (merged.count == 1))
+        return EquivalenceClasses(
+            classes, merged.columns, starred, 0, int(draft.weights[out].sum()) * (merged.count == 1)
+        )
     if merged.count == 1 and not out.all():  # the others show * too, and are not suppressed
         return _left(merged, out, frequencies, background)
     return _without(merged, starred, frequencies, background)
 
 
-def _left(draft: Draft, out: Bools, frequencies: Frequencies, background: Background) -> Publication:
+def _left(draft: ClassAssignment, out: Bools, frequencies: Frequencies, background: Background) -> EquivalenceClasses:
     """Leave out the suppressed records of a table in which the others show ``*`` everywhere."""
     left = replace(draft, members=np.where(out, -1, draft.members).astype(np.int64))
-    return Publication(_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum()))
+    return EquivalenceClasses(_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum()))
 
 
-def _within_boundaries(draft: Draft, frequencies: Frequencies, columns: tuple[Column, ...]) -> Draft:
+def _within_boundaries(
+    draft: ClassAssignment, frequencies: Frequencies, columns: tuple[Column, ...]
+) -> ClassAssignment:
     """Suppress the classes that show a value above its boundary."""
     beyond = np.zeros(draft.count, bool)
     tuples = frequencies.cell_tuples if draft.cells is None else frequencies.cell_tuples[draft.cells]
     inside = draft.members >= 0
-    for place, (column, shown) in enumerate(zip(columns, draft.columns, strict=True)):
+    for index, (column, shown) in enumerate(zip(columns, draft.columns, strict=True)):
         if column.limits is not None:
             lowest = np.full(draft.count, column.levels.height, np.int64)
-            np.minimum.at(lowest, draft.members[inside], column.limits[frequencies.tuples[tuples[inside], place]])
+            np.minimum.at(lowest, draft.members[inside], column.limits[frequencies.tuples[tuples[inside], index]])
             beyond |= shown.levels > lowest
     if not beyond.any():
         return draft
@@ -102,12 +107,12 @@ def _within_boundaries(draft: Draft, frequencies: Frequencies, columns: tuple[Co
     return replace(draft, members=members, count=int((~beyond).sum()), columns=columns_left)
 
 
-def _with_starred_class(draft: Draft, frequencies: Frequencies) -> Draft:
+def _with_starred_class(draft: ClassAssignment, frequencies: Frequencies) -> ClassAssignment:
     if not (draft.members < 0).any():
         return draft
     members = np.where(draft.members < 0, draft.count, draft.members)
     columns = tuple(
-        Shown(
+        ColumnLabels(
             (*shown.texts, STAR),
             np.append(shown.ids, len(shown.texts)),
             np.append(shown.penalties, 1.0),
@@ -131,7 +136,7 @@ def _everyone(background: Background) -> Callable[[], Ints] | None:
     return None if population is None else lambda: np.array([population.size], np.int64)
 
 
-def _merge(draft: Draft) -> tuple[Draft, int]:
+def _merge(draft: ClassAssignment) -> tuple[ClassAssignment, int]:
     """Make classes that show the same texts one class; return also the number of the starred one."""
     if not draft.count:
         return draft, -1
@@ -145,15 +150,17 @@ def _merge(draft: Draft) -> tuple[Draft, int]:
     return replace(draft, members=groups[draft.members], count=len(rows), columns=merged), starred
 
 
-def _by_text(shown: Shown) -> Shown:
+def _by_text(shown: ColumnLabels) -> ColumnLabels:
     numbers: dict[str | None, int] = {}
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
     penalties = np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties)
-    return Shown(tuple(numbers), ids, penalties, shown.levels, shown.stands_for, partial(_joined, shown, renumbered))
+    return ColumnLabels(
+        tuple(numbers), ids, penalties, shown.levels, shown.stands_for, partial(_joined, shown, renumbered)
+    )
 
 
-def _joined(shown: Shown, renumbered: Ints) -> Bools:
+def _joined(shown: ColumnLabels, renumbered: Ints) -> Bools:
     """Which values each text covers, where the same text had several numbers."""
     covers = shown.covers()
     joined = np.zeros((int(renumbered.max(initial=-1)) + 1, covers.shape[1]), bool)
@@ -161,17 +168,19 @@ def _joined(shown: Shown, renumbered: Ints) -> Bools:
     return joined
 
 
-def _without(draft: Draft, starred: int, frequencies: Frequencies, background: Background) -> Publication:
+def _without(
+    draft: ClassAssignment, starred: int, frequencies: Frequencies, background: Background
+) -> EquivalenceClasses:
     members = draft.members
     dropped = int(draft.weights[members == starred].sum())
     members = np.where(members == starred, -1, members - (members > starred)).astype(np.int64)
     others = np.arange(draft.count) != starred
     columns = tuple(shown.take(others) for shown in draft.columns)
     left = replace(draft, count=draft.count - 1, members=members, columns=columns)
-    return Publication(_classes(left, frequencies, background), columns, -1, dropped)
+    return EquivalenceClasses(_classes(left, frequencies, background), columns, -1, dropped)
 
 
-def _classes(draft: Draft, frequencies: Frequencies, background: Background) -> Classes:
+def _classes(draft: ClassAssignment, frequencies: Frequencies, background: Background) -> Classes:
     def shown() -> Ints:
         return np.stack([column.ids for column in draft.columns], axis=1)
 
@@ -180,7 +189,7 @@ def _classes(draft: Draft, frequencies: Frequencies, background: Background) -> 
     return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown, matches=matches)
 
 
-def pieces_of(publication: Publication) -> tuple[Ints, Ints, Ints]:
+def pieces_of(publication: EquivalenceClasses) -> tuple[Ints, Ints, Ints]:
     """Return cell, class and records of each piece."""
     classes = publication.classes
     cells = np.arange(len(classes.members)) if classes.cells is None else classes.cells

@@ -27,7 +27,7 @@ def kept_apart(problem: Problem) -> Ints:
     return members if holds.all() else np.zeros_like(members)
 
 
-def hopeless(problem: Problem) -> Bools:
+def unattainable(problem: Problem) -> Bools:
     """Return which tuples no recoding within the boundaries can keep, whatever it does with the others.
 
     They break, in the most general table, a model that still holds whatever joins a class: then no part of their class
@@ -39,7 +39,7 @@ def hopeless(problem: Problem) -> Bools:
     return _failing(sure, as_they_are=False)
 
 
-def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int]]:
+def find_blocking_boundaries(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int]]:
     """Return which boundaries make the models unreachable: column → boundary → records that it holds back.
 
     A class lies under one boundary of each column, so in the table where every value shows its boundary the classes
@@ -48,7 +48,7 @@ def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int
 
     ``as_they_are``: columns without a hierarchy can only be published as they are.
     """
-    bounded = [place for place, column in enumerate(problem.columns) if column.limits is not None]
+    bounded = [index for index, column in enumerate(problem.columns) if column.limits is not None]
     failing = _failing(problem, as_they_are=as_they_are)
     if (
         not bounded
@@ -57,7 +57,7 @@ def held_back(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int
     ):
         return {}
     enough = [one for one in bounded if _fits(problem, _failing(problem, [one], as_they_are=as_they_are))]
-    return {problem.columns[place].name: _under(problem, place, failing) for place in enough or bounded}
+    return {problem.columns[index].name: _under(problem, index, failing) for index in enough or bounded}
 
 
 def _has_boundaries(problem: Problem) -> bool:
@@ -79,9 +79,9 @@ def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: boo
 def most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
     """Return the class of each tuple in the most general table, and which classes satisfy every model."""
     labels, sizes = [], []
-    for place, (column, codes) in enumerate(zip(problem.columns, problem.frequencies.tuples.T, strict=True)):
+    for index, (column, codes) in enumerate(zip(problem.columns, problem.frequencies.tuples.T, strict=True)):
         fixed = as_they_are and column.max_level == 0 and column.limits is None
-        shown = np.arange(column.levels.size) if fixed else column.bounded_by * (place not in lifted)
+        shown = np.arange(column.levels.size) if fixed else column.bounded_by * (index not in lifted)
         labels.append(shown[codes])
         sizes.append(int(shown.max(initial=0)) + 1)
     members, rows = group(labels, sizes)
@@ -89,10 +89,10 @@ def most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are:
     return members, problem.holds(classes)
 
 
-def _under(problem: Problem, place: int, failing: Bools) -> dict[str, int]:
+def _under(problem: Problem, index: int, failing: Bools) -> dict[str, int]:
     """Return the boundaries of a column that hold some of the failing records back, and how many."""
-    column, counts = problem.columns[place], problem.frequencies.counts
+    column, counts = problem.columns[index], problem.frequencies.counts
     shown = Capped.of(column, column.levels.height)
-    records = np.bincount(shown.ids[problem.frequencies.tuples[failing, place]], counts[failing], len(shown.texts))
+    records = np.bincount(shown.ids[problem.frequencies.tuples[failing, index]], counts[failing], len(shown.texts))
     named = {text: int(held) for text, held in zip(shown.texts, records, strict=True) if text and held}
     return {text: held for text, held in named.items() if text in column.boundaries}
