@@ -32,7 +32,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._best import Best
 from shoal.algorithms.full_domain._lattice import Lattice, Looked
 from shoal.algorithms.full_domain._walk import Test
-from shoal.encoding.frequencies import Classes
+from shoal.frequencies.frequencies import Classes
 from shoal.models._across import tables_of
 from shoal.models.base import Holds
 from shoal.models.delta_presence import DeltaPresence

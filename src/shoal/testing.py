@@ -13,10 +13,10 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm
 from shoal.encoding.domains import STAR, Domain
-from shoal.encoding.frequencies import Background, Classes, Frequencies, SensitiveColumn
-from shoal.encoding.populations import Population
 from shoal.engines.memory.source import open_table
 from shoal.errors import Infeasible
+from shoal.frequencies.frequencies import Background, Classes, Frequencies, SensitiveColumn
+from shoal.frequencies.populations import Population
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import Census, PrivacyModel, Tally
 from shoal.pipeline.anonymize import anonymize

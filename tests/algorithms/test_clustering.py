@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.local._complete import complete
-from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible
+from shoal.frequencies.frequencies import Classes
 from shoal.pipeline.encode import encode
 from shoal.pipeline.solve import decide
 from shoal.policy import Policy

@@ -18,7 +18,7 @@ from shoal.algorithms.subtree._impurity import Impurity
 from shoal.algorithms.subtree._trees import Tree
 from shoal.algorithms.subtree.bottom_up import Generalizations
 from shoal.algorithms.subtree.top_down_specialization import Specializations
-from shoal.encoding.frequencies import Frequencies
+from shoal.frequencies.frequencies import Frequencies
 from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members

@@ -18,8 +18,8 @@ from shoal.algorithms.full_domain import _branch
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain.exhaustive import Exhaustive
 from shoal.algorithms.full_domain.optimal import Optimal
-from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible, PolicyError
+from shoal.frequencies.frequencies import Classes
 from shoal.models.base import Census, Holds, PrivacyModel
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline.encode import encode

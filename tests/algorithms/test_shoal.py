@@ -19,8 +19,8 @@ from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.algorithms.local._sequence import _Cut
 from shoal.algorithms.local._snake import keys_of, ruled
 from shoal.algorithms.local._units import Units, _heaps
-from shoal.encoding.frequencies import Frequencies
 from shoal.errors import Infeasible
+from shoal.frequencies.frequencies import Frequencies
 from shoal.pipeline.encode import encode
 from shoal.pipeline.solve import decide
 from shoal.policy import Policy

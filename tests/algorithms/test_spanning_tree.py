@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.local.spanning_tree import SpanningTree, _blocks, _joined, minimum_spanning_forest
-from shoal.encoding.frequencies import Classes
 from shoal.errors import Infeasible, PolicyError
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
 from shoal.kernels.plain.spanning import distance_matrix
 from shoal.pipeline.encode import encode

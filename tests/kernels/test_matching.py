@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.encoding.populations import Population
+from shoal.frequencies.populations import Population
 from shoal.kernels.plain.matching import count_matches
 
 

@@ -14,7 +14,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._packing import Labels, Packing, _bits
 from shoal.algorithms.full_domain._walk import Walk, _power_above
 from shoal.encoding.domains import Domain
-from shoal.encoding.frequencies import Background, Frequencies, SensitiveColumn
+from shoal.frequencies.frequencies import Background, Frequencies, SensitiveColumn
 from shoal.hierarchies.base import Levels, Step
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group

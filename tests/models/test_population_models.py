@@ -20,8 +20,8 @@ import shoal
 from shoal import registry as catalog
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.auditing import populations as audited
-from shoal.encoding.frequencies import Background, Classes, Frequencies
 from shoal.errors import AuditFailed, Misfit, PolicyError
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.models import _uniques, _uniques_again
 from shoal.models._across import AcrossModel
 from shoal.models.base import Holds

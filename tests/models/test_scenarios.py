@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.encoding.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.explore.lattice import lattice
+from shoal.frequencies.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.models import KAnonymity, Scenarios
 
 NAMES = ("a", "b", "c")

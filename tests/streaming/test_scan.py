@@ -110,7 +110,7 @@ def test_a_csv_is_what_reading_it_at_once_gives(data: bytes, types: bool, narrow
     counted = count(open_scan(path), narrow, types=types, head=5)
     assert counted.table.frame.schema == whole.schema
     assert counted.table.records == whole.height
-    assert_frame_equal(multiset(counted.table.expanded()), multiset(whole))
+    assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
     assert_frame_equal(counted.head, whole.head(5))
 
 
@@ -149,7 +149,7 @@ def test_the_options_mean_the_same(options: dict[str, str], narrow: Budget, tmp_
         assert str(parts.value) == str(error)
     else:
         counted = count(open_scan(path, **options), narrow)
-        assert_frame_equal(multiset(counted.table.expanded()), multiset(whole))
+        assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
 
 
 PARQUET = pl.DataFrame(
@@ -173,7 +173,7 @@ def test_a_parquet_is_what_reading_it_at_once_gives(narrow: Budget, tmp_path: Pa
     counted = count(open_scan(path), narrow, head=3)
     whole = read_file(path)
     assert counted.table.frame.schema == whole.schema
-    assert_frame_equal(multiset(counted.table.expanded()), multiset(whole))
+    assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
     assert_frame_equal(counted.head, whole.head(3))
 
 
@@ -194,7 +194,7 @@ def test_a_folder_and_a_pattern_are_one_table(narrow: Budget, tmp_path: Path) ->
         (folder / "_SUCCESS").write_bytes(b"")
         for path in (folder, folder / "*.*", str(folder / "part-[012].*")):
             counted = count(open_scan(path), narrow, head=4)
-            assert sorted(counted.table.expanded().rows()) == [
+            assert sorted(counted.table.expand().rows()) == [
                 (0, "m"),
                 (1, "m"),
                 (2, "m"),
@@ -293,5 +293,5 @@ def test_any_text_is_read_as_at_once(first: str, text: str, rows: int, types: bo
             assert str(parts.value) == str(error)
         else:
             counted = count(open_scan(path), narrow, types=types, head=5)
-            assert_frame_equal(multiset(counted.table.expanded()), multiset(whole))
+            assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
             assert_frame_equal(counted.head, whole.head(5))

@@ -29,7 +29,7 @@ def outcome(table: Any, policy: Policy) -> tuple[str, Any]:
             release = shoal.anonymize(table, policy)
     except shoal.ShoalError as error:
         return type(error).__name__, None
-    frame = release.table.expanded() if isinstance(release.table, CountedTable) else release.table
+    frame = release.table.expand() if isinstance(release.table, CountedTable) else release.table
     audit = release.audit.to_dict()
     audit["hygiene"] = [check for check in audit["hygiene"] if check["check"] != "order"]
     return frame.write_csv(), audit
@@ -68,7 +68,7 @@ def test_rows_say_where_published_records_come_from() -> None:
     assert release.times is not None and release.rows is not None
     given_back = np.zeros(small.frame.height, np.int64)
     np.add.at(given_back, release.rows.to_numpy(), release.times.to_numpy())
-    assert given_back.tolist() == small.times.to_list()
+    assert given_back.tolist() == small.counts.to_list()
     assert release.frame["illness"].to_list() == small.frame["illness"].gather(release.rows).to_list()
 
 
@@ -90,7 +90,7 @@ def test_persons_are_counted_in_a_tally() -> None:
 def test_the_fingerprint_is_that_of_the_whole_table() -> None:
     table = shoal.datasets.adult()[:500].select("age", "sex")
     small = tally(table, halves=True)
-    assert fingerprint(small.frame, "", small.times) == fingerprint(table, "")
+    assert fingerprint(small.frame, "", small.counts) == fingerprint(table, "")
 
 
 @pytest.mark.parametrize("times", [[1, 0], [1], [1.0, 2.0], [1, None]])

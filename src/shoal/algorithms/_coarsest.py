@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.algorithms._unattainable import most_general
-from shoal.algorithms.base import Ints, Problem
-from shoal.encoding.frequencies import Classes, Frequencies
+from shoal.algorithms.base import Problem
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.recodings.local import Local
 

@@ -6,14 +6,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.algorithms.base import Ints, Problem
-from shoal.encoding.frequencies import Classes
+from shoal.algorithms.base import Problem
+from shoal.encoding.types import Bools, Ints
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.bounded import Capped
-
-Bools = npt.NDArray[np.bool_]
 
 
 def kept_apart(problem: Problem) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,25 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.frequencies import Background, Classes, Frequencies
+from shoal.encoding.types import Progress, silent
 from shoal.errors import Fault, Infeasible, NotFound, PolicyError
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel, titles
 from shoal.recodings.base import Column, Recoding
 from shoal.recodings.covering import matching_locally
 from shoal.registry import Entry
 from shoal.utility.base import Metric
 
-Ints = npt.NDArray[np.int64]
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is (0: not known)."""
-
-
 ACROSS = "use optimal, heuristic, exhaustive, incognito, samarati, datafly or fixed-levels"
 """The searches that look at whole tables."""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Show nothing."""
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
 from shoal.auditing.reading import Reader, numbered
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import codes_of, plain
 from shoal.engines.counted import counted
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _LOOKS = 2_000_000_000
 """So many cells of original records are looked at, at most: some seconds."""

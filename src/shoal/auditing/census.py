@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.populations import matched
 from shoal.auditing.suppression import suppressed_classes
 from shoal.auditing.tallies import looked_at, tallies
+from shoal.encoding.types import Ints
 from shoal.engines.columns import to_texts
 from shoal.engines.counted import Times, records_of, value_counts
 from shoal.errors import Fault
 from shoal.models.base import Census, Tally
 from shoal.policy import Policy, Sensitive
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ import polars as pl
 
 from shoal.auditing.reading import Reader, named
 from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.types import Ints
 from shoal.engines.columns import domain_of, of_kind, plain
 from shoal.policy import Policy
 from shoal.risk.base import Meaning
-
-Ints = npt.NDArray[np.int64]
 
 MOST_CELLS = 30_000_000
 """So many pairs of a text and a value are read, at most."""

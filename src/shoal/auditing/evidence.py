@@ -13,6 +13,7 @@ import polars as pl
 from shoal.auditing.census import Counted, texts_of
 from shoal.auditing.coverage import Covered, covered
 from shoal.auditing.tallies import Values
+from shoal.encoding.types import Ints, Progress
 from shoal.engines.columns import plain
 from shoal.engines.memory.source import open_table
 from shoal.engines.treatments import treated
@@ -20,9 +21,7 @@ from shoal.errors import Fault, Misfit, nearest
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.risk._matching import matches
-from shoal.risk.base import Attribute, Beside, Diversity, Evidence, People, Progress, Published
-
-Ints = npt.NDArray[np.int64]
+from shoal.risk.base import Attribute, Beside, Diversity, Evidence, People, Published
 
 
 @dataclass(frozen=True)

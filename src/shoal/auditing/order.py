@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.census import texts_of
 from shoal.auditing.hygiene import written
 from shoal.auditing.reading import Reader, numbered
+from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import codes_of, plain
 from shoal.errors import Fault
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 _FIRST = 1_000
 """So many records from the top are looked at: an order that survived shows there."""

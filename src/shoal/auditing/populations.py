@@ -8,17 +8,14 @@ from decimal import Decimal
 from math import floor
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.reading import Reader
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import plain, population_column, population_frame
 from shoal.errors import Fault, ShoalError
 from shoal.policy import Policy
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

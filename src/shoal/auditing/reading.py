@@ -8,21 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.notations import Foreign, foreign
 from shoal.encoding.domains import STAR, Domain, read_items, read_set
+from shoal.encoding.types import Bools, Floats, Ints
 from shoal.engines.columns import column_domain, plain
 from shoal.engines.counted import Times
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.utility.statistics.covers import Covers
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.census import Counted, texts_of
 from shoal.auditing.reading import Reader
+from shoal.encoding.types import Ints
 from shoal.engines.columns import plain
 from shoal.errors import Fault
 from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy
 
-Ints = npt.NDArray[np.int64]
 Asks = Mapping[str, Sequence[int | None] | pl.Series] | pl.DataFrame
 
 _PAIRS = 2_000_000

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.census import texts_of
 from shoal.auditing.reading import Reader
 from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.types import Floats
 from shoal.engines.columns import codes_of, domain_of, plain
 from shoal.engines.counted import Times
 from shoal.policy import Policy
 from shoal.utility.statistics.columns import Column
 from shoal.utility.statistics.covers import Covers
 from shoal.utility.statistics.standing import Standing, placed
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

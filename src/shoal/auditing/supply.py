@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.reading import Reader, numbered
+from shoal.encoding.types import Ints
 from shoal.errors import Fault, examples
-
-Ints = npt.NDArray[np.int64]
 
 _NESTED = 300_000_000
 """So many triples of two texts and a value are compared in a column, at most; each text alone is always counted."""

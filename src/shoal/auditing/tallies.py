@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.types import Ints
 from shoal.engines.columns import domain_of, kind_of, plain
 from shoal.engines.counted import Times, as_weights, records_of, value_counts
 from shoal.errors import ShoalError
@@ -17,7 +17,6 @@ from shoal.hierarchies.ordering import Ordering
 from shoal.models.base import Tally
 from shoal.policy import Policy, Sensitive
 
-Ints = npt.NDArray[np.int64]
 _BLANK = "\0missing"
 """Stands for a missing value that is a value of its own; no published text holds the sign."""
 

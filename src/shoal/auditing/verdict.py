@@ -26,6 +26,7 @@ from shoal.auditing.requested_k import Asks, find_requested_k
 from shoal.auditing.roles import promised
 from shoal.auditing.suppression import forced_suppression, missing_values, shows_nothing, written_as
 from shoal.auditing.thresholds import thresholds
+from shoal.encoding.types import Progress, silent
 from shoal.engines.choice import engine_of
 from shoal.engines.columns import plain
 from shoal.engines.counted import Times
@@ -36,7 +37,7 @@ from shoal.models.base import Census, PrivacyModel, titles
 from shoal.pipeline.check import check
 from shoal.policy import Policy
 from shoal.policy.outputs import Anatomy
-from shoal.risk.base import Evidence, Progress, silent
+from shoal.risk.base import Evidence
 from shoal.utility.base import Measured
 
 FORMAT = 1

@@ -12,12 +12,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Floats, Ints
 from shoal.models.base import Census, Tally
 
-Floats = npt.NDArray[np.float64]
 Score = Callable[[Census, Tally], npt.NDArray[np.float64]]
 """How bad each class is, for tallies of records in which every value is known."""
-Ints = npt.NDArray[np.int64]
 _NEAR = 1e-9
 _MANY = 200
 """Of more classes than that which score alike, one of each score is looked at."""

@@ -13,9 +13,9 @@ from shoal.errors import Infeasible, ShoalError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shoal.algorithms.base import Progress
     from shoal.auditing import Audit
     from shoal.auditing.attacks import Attacks
+    from shoal.encoding.types import Progress
     from shoal.hierarchies._nodes import Node, Row
     from shoal.pipeline.release import Release
 

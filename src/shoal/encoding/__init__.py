@@ -1,1 +1,1 @@
-"""Values as codes, tables as counted codes, labels and policies as text: what every layer above speaks."""
+"""Values as codes, labels and policies as text, and the types that every layer speaks."""

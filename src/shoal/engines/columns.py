@@ -12,13 +12,12 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import Domain, Kind
+from shoal.encoding.types import Ints
 from shoal.engines.counted import Times, counted, value_counts
 from shoal.engines.memory.source import open_table
 from shoal.errors import TableError
 from shoal.hierarchies.ordering import Ordering
 from shoal.policy import Policy, Sensitive
-
-Ints = npt.NDArray[np.int64]
 
 
 def plain(column: pl.Series) -> pl.Series:

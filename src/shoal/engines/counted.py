@@ -6,21 +6,22 @@ the records: everything that a search, a release and an audit need follows from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Ints
 from shoal.errors import Fault, TableError
 from shoal.models.differential_privacy import DifferentialPrivacy
 from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy
 from shoal.policy.outputs import Generalized
 
-Ints = npt.NDArray[np.int64]
-TIMES = "times"
-"""What the column of counts is called wherever a tallied table is one frame."""
+COUNTS = "times"
+"""What the column of counts is called wherever a counted table is one frame."""
+TIMES = COUNTS
 _MOST = 2.0**53
 """Counts are added up as floating-point numbers too, and those are whole up to here only."""
 Times = pl.Series | None
@@ -31,71 +32,140 @@ Times = pl.Series | None
 class CountedTable:
     """A table by its records and how often each occurs; a record may be there in several parts.
 
+    Without counts each record stands by itself, in the order in which the table holds them.
+
     Examples
     --------
     >>> table = CountedTable(pl.DataFrame({"age": [21, 24]}), pl.Series([3, 1]))
-    >>> table.records, table.expanded()["age"].to_list()
+    >>> table.records, table.expand()["age"].to_list()
     (4, [21, 21, 21, 24])
+    >>> CountedTable(pl.DataFrame({"age": [21, 24]})).records
+    2
     """
 
     frame: pl.DataFrame
-    times: pl.Series
+    counts: pl.Series | None = None
     apart: bool = False
     """Whether only each column by itself (and the sensitive ones together) is that of the table, not its records."""
 
     def __post_init__(self) -> None:
-        times = self.times
-        if len(times) != self.frame.height or not times.dtype.is_integer() or times.null_count():
-            raise TableError("times must be a whole number for each record", got=f"{len(times)} of {times.dtype}")
-        if bool((times < 1).any()):
-            raise TableError("a record that is there occurs at least once", where="times", got=str(times.min()))
-        if (times.cast(pl.Float64).sum() or 0.0) >= _MOST:
-            raise TableError("more records than can be counted exactly", where="times", got="2**53 or more")
-        object.__setattr__(self, "times", times.cast(pl.Int64).alias(TIMES))
+        if self.counts is not None:
+            object.__setattr__(self, "counts", _require_counts(self.counts, self.frame.height))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether records were counted: then nothing is known of their order, and none stands for itself."""
+        return self.counts is not None
 
     @property
     def records(self) -> int:
         """How many records there are, the same ones counted as often as they occur."""
-        return int(self.times.sum())
+        return self.frame.height if self.counts is None else int(self.counts.sum())
 
-    def expanded(self) -> pl.DataFrame:
+    @property
+    def weights(self) -> Ints | None:
+        """How often each record occurs as an array, for ``np.bincount``."""
+        return None if self.counts is None else self.counts.to_numpy()
+
+    @property
+    def record_counts(self) -> Ints:
+        """How often each record occurs, also where each occurs once."""
+        return np.ones(self.frame.height, np.int64) if self.counts is None else self.counts.to_numpy()
+
+    def with_frame(self, frame: pl.DataFrame) -> CountedTable:
+        """Return other columns of the same records."""
+        return replace(self, frame=frame)
+
+    def expand(self) -> pl.DataFrame:
         """Return each record as often as it occurs."""
-        return expanded(self.frame, self.times)
+        if self.counts is None:
+            return self.frame
+        return self.frame[np.repeat(np.arange(self.frame.height), self.counts.to_numpy())]
+
+    def sample(self, most: int, seed: int) -> pl.DataFrame:
+        """Return records one by one: all of them, or of a table with more about as many as that, drawn at random.
+
+        They are put in the order of what they hold, for whoever counted had none, and cut into parts of the same
+        length, give or take one; of each part one record is drawn, so that what occurs often is there in its share.
+        (Every so-many-th one would be the same year of everybody, where each has a record of each year.) No record is
+        drawn twice.
+
+        Examples
+        --------
+        >>> table = CountedTable(pl.DataFrame({"age": [21, 24, 30]}), pl.Series([600, 300, 100]))
+        >>> table.sample(10, seed=0)["age"].value_counts(sort=True)["count"].to_list()
+        [6, 3, 1]
+        """
+        if not self.is_counted and self.records <= most:
+            return self.frame
+        ordered = self._in_order_of_values()
+        if self.records <= most:
+            return ordered.expand()
+        ends = np.cumsum(ordered.record_counts)
+        long, rest = divmod(int(ends[-1]), most)
+        cuts = np.arange(most + 1) * long + np.arange(most + 1) * rest // most
+        drawn = np.random.default_rng(seed).integers(cuts[:-1], cuts[1:])
+        rows: Ints = np.searchsorted(ends, drawn, side="right")
+        return ordered.frame[rows]
+
+    def _in_order_of_values(self) -> CountedTable:
+        keys = [str(index) for index in range(self.frame.width)]  # polars reads "^…$" in a name as a pattern
+        named = pl.DataFrame([column.alias(key) for key, column in zip(keys, self.frame, strict=True)])
+        order = named.with_row_index("row").sort(keys, nulls_last=False)["row"]
+        return CountedTable(self.frame[order], None if self.counts is None else self.counts.gather(order), self.apart)
+
+    def count_where(self, chosen: pl.Series) -> int:
+        """Return how many records are chosen by a mask."""
+        return int(chosen.sum()) if self.counts is None else int(self.counts.filter(chosen).sum())
+
+    def count_missing(self, column: pl.Series) -> int:
+        """Return how many records have no value in a plain column of theirs.
+
+        Examples
+        --------
+        >>> ages = pl.DataFrame({"age": [1, None]})
+        >>> CountedTable(ages, pl.Series([2, 5])).count_missing(ages["age"])
+        5
+        """
+        return column.null_count() if self.counts is None else self.count_where(column.is_null())
+
+    def count_codes(self, codes: npt.NDArray[np.integer], size: int) -> Ints:
+        """Return how many records have each code.
+
+        Examples
+        --------
+        >>> CountedTable(pl.DataFrame({"age": [7, 8, 8]}), pl.Series([5, 1, 1])).count_codes(np.array([0, 2, 2]), 4)
+        array([5, 0, 2, 0])
+        """
+        return np.bincount(codes, self.weights, minlength=size).astype(np.int64)
+
+    def count_values(self, column: pl.Series, name: str) -> pl.DataFrame:
+        """Return each value of a column (``values``) and how many records have it (under a name)."""
+        column = column.alias("values")  # a name of our own: polars reads "^…$" in a name as a pattern
+        if self.counts is None:
+            return column.value_counts(name=name)
+        return pl.DataFrame([column, self.counts.alias(name)]).group_by("values").agg(pl.col(name).sum())
+
+
+def _require_counts(counts: pl.Series, records: int) -> pl.Series:
+    """Return counts as whole numbers, or raise what is wrong with them."""
+    if len(counts) != records or not counts.dtype.is_integer() or counts.null_count():
+        raise TableError("counts must be a whole number for each record", got=f"{len(counts)} of {counts.dtype}")
+    if bool((counts < 1).any()):
+        raise TableError("a record that is there occurs at least once", where="counts", got=str(counts.min()))
+    if (counts.cast(pl.Float64).sum() or 0.0) >= _MOST:
+        raise TableError("more records than can be counted exactly", where="counts", got="2**53 or more")
+    return counts.cast(pl.Int64).alias(COUNTS)
 
 
 def expanded(frame: pl.DataFrame, times: Times) -> pl.DataFrame:
     """Return each record as often as it occurs."""
-    return frame if times is None else frame[np.repeat(np.arange(frame.height), times.to_numpy())]
+    return CountedTable(frame, times).expand()
 
 
 def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataFrame:
-    """Return records one by one: all of them, or of a tallied table with more about as many as that, drawn at random.
-
-    They are put in the order of what they hold, for whoever counted had none, and cut into parts of the same length,
-    give or take one; of each part one record is drawn, so that what occurs often is there in its share. (Every
-    so-many-th one would be the same year of everybody, where each has a record of each year.) No record is drawn
-    twice. A table that is not tallied is returned as it is.
-
-    Examples
-    --------
-    >>> frame, times = pl.DataFrame({"age": [21, 24, 30]}), pl.Series([600, 300, 100])
-    >>> sampled(frame, times, 10, seed=0)["age"].value_counts(sort=True)["count"].to_list()
-    [6, 3, 1]
-    """
-    if times is None:
-        return frame
-    keys = [str(index) for index in range(frame.width)]  # names of our own: polars reads "^…$" in a name as a pattern
-    named = pl.DataFrame([column.alias(key) for key, column in zip(keys, frame, strict=True)])
-    order = named.with_row_index("row").sort(keys, nulls_last=False)["row"]
-    frame, times = frame[order], times.gather(order)
-    if times.sum() <= most:
-        return expanded(frame, times)
-    ends = np.cumsum(times.to_numpy())
-    long, rest = divmod(int(ends[-1]), most)
-    cuts = np.arange(most + 1) * long + np.arange(most + 1) * rest // most
-    indices = np.random.default_rng(seed).integers(cuts[:-1], cuts[1:])
-    rows: Ints = np.searchsorted(ends, indices, side="right")
-    return frame[rows]
+    """Return records one by one; of a counted table with more about as many as that, drawn at random."""
+    return frame if times is None else CountedTable(frame, times).sample(most, seed)
 
 
 def records_of(frame: pl.DataFrame, times: Times) -> int:
@@ -104,13 +174,7 @@ def records_of(frame: pl.DataFrame, times: Times) -> int:
 
 
 def count_missing(column: pl.Series, times: Times) -> int:
-    """Return how many records have no value in a plain column.
-
-    Examples
-    --------
-    >>> count_missing(pl.Series([1, None]), pl.Series([2, 5]))
-    5
-    """
+    """Return how many records have no value in a plain column."""
     return column.null_count() if times is None else int(times.filter(column.is_null()).sum())
 
 
@@ -120,13 +184,7 @@ def as_weights(times: Times) -> Ints | None:
 
 
 def counted(codes: npt.NDArray[np.integer], times: Times, count: int) -> Ints:
-    """Return how many records have each code.
-
-    Examples
-    --------
-    >>> counted(np.array([0, 2, 2]), pl.Series([5, 1, 1]), 4)
-    array([5, 0, 2, 0])
-    """
+    """Return how many records have each code."""
     return np.bincount(codes, as_weights(times), minlength=count).astype(np.int64)
 
 

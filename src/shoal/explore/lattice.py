@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem, Progress, silent
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain.exhaustive import walked
+from shoal.encoding.types import Progress, silent
 from shoal.engines.memory.source import Source, open_table
 from shoal.engines.memory.write import write_bytes
 from shoal.engines.treatments import treated

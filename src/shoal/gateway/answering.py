@@ -13,17 +13,14 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Bools, Ints
 from shoal.errors import Refused
 from shoal.gateway.cells import hidden
 from shoal.gateway.labels import Meaning, Meanings, Truth
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 _OBJECTS = 4_000
 """Bytes of the objects around an answer, as measured."""
 _NUMBER = re.compile(r"[\[({<>=≤≥\s]*(-?\d+(?:\.\d+)?)")

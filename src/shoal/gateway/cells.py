@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
+from shoal.encoding.types import Bools, Ints
+
 _LARGEST = 400
 """Cells that are left out for which the equations are solved."""
 

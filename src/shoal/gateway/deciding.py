@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from shoal.encoding.types import Codes
 from shoal.errors import PolicyError, Refused
 from shoal.gateway.answering import Evaluated, evaluate
-from shoal.gateway.ledger import Earlier, Ints, apart
+from shoal.gateway.ledger import Earlier, apart
 from shoal.gateway.owned_tables import Holding, Made, Version
 from shoal.gateway.request import Request
 from shoal.policy.disclosure_weights import Weighed, weigh
@@ -58,7 +59,7 @@ class Outcome:
     decided: Decided
     found: Evaluated
     weights: dict[str, float]
-    groups: Ints | None
+    groups: Codes | None
 
 
 def decide(holding: Holding, asked: Request, earlier: Earlier) -> Outcome:
@@ -179,7 +180,7 @@ def _unpinned(holding: Holding, earlier: Earlier) -> None:
         )
 
 
-def _checked(holding: Holding, version: Version, made: Made, found: Evaluated, earlier: Earlier) -> Ints:
+def _checked(holding: Holding, version: Version, made: Made, found: Evaluated, earlier: Earlier) -> Codes:
     """Refuse an answer that could be laid over earlier ones to single out fewer than k persons."""
     groups = made.groups(found.matched)
     before = {name: held for (table, name), held in earlier.groups.items() if table == holding.name}

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.encoding.types import Codes
 from shoal.errors import LedgerError, Refused
 from shoal.gateway.stores import Session, store_of
 from shoal.gateway.together import Together
 
-Ints = npt.NDArray[np.int32]
 Action = Literal["release", "anonymize"]
 _Row = tuple[Any, ...]
 """What lies in the store of an entry: its number, what is said, the hash of the entry before, its own hash."""
@@ -51,7 +50,7 @@ class Entry:
     """``table.column`` → its weight, for each column that was touched."""
     digest: str
     """A keyed hash of the records of the answer."""
-    groups: Ints | None = field(default=None, compare=False)
+    groups: Codes | None = field(default=None, compare=False)
     """With a recoding for each request: the group of each person, -1 for who is not in the answer."""
     decision: dict[str, Any] = field(default_factory=dict)
     """The explanation that the client got."""
@@ -71,7 +70,7 @@ class Earlier:
     """The tables of which there was an anonymized answer → the versions, up to two: then one is not that of now."""
     published: frozenset[str] = frozenset()
     """``table.column`` of each column that an anonymized answer touched."""
-    groups: dict[tuple[str, str], Ints] = field(default_factory=dict)
+    groups: dict[tuple[str, str], Codes] = field(default_factory=dict)
     """Table and version → the groups that all answers with recodings of their own tell apart, laid over each other."""
 
 
@@ -252,7 +251,7 @@ class Ledger:
         return len(seen) - 1
 
 
-def overlaid(groups: Sequence[Ints]) -> Ints:
+def overlaid(groups: Sequence[Codes]) -> Codes:
     """Return the groups that answers tell apart, laid over each other; -1 for who is in none of them.
 
     Persons are told apart by the groups that they are in, and by not being in an answer: that covers the intersections
@@ -270,7 +269,7 @@ def overlaid(groups: Sequence[Ints]) -> Ints:
     return found
 
 
-def apart(groups: Sequence[Ints], k: int) -> bool:
+def apart(groups: Sequence[Codes], k: int) -> bool:
     """Return whether answers, laid over each other, would single out fewer than k persons.
 
     Examples

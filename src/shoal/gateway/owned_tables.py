@@ -16,6 +16,7 @@ import polars as pl
 
 from shoal.auditing import audit
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Ints
 from shoal.engines.columns import kind_of, plain
 from shoal.engines.memory.source import open_table
 from shoal.engines.treatments import faults, treated
@@ -31,7 +32,6 @@ from shoal.pipeline.release import Release
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.policy.disclosure_weights import Weighed
 
-Ints = npt.NDArray[np.int64]
 _RECORD = "shoal: number of the record"
 _NO_FIT, _LOOK = "the policy does not fit the table", "the owner has to look at it: shoal check"
 _TRIES = 5

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Ints
 from shoal.hierarchies import _ranges
 from shoal.hierarchies.base import Step
 
-Ints = npt.NDArray[np.int64]
 Cost = Callable[[float, float, float, float], float]
 """Cost of merging two neighbours: their centres and their numbers of records."""
 

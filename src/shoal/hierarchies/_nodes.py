@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.hierarchies.base import Floats, Levels
+from shoal.encoding.types import Floats
+from shoal.hierarchies.base import Levels
 
 _CONTRACT = ("label", "records", "low", "high", "distortion", "values", "loss")
 

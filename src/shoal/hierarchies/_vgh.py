@@ -19,7 +19,7 @@ _RANGE = re.compile(rf"([\[(]){_NUMBER}:{_NUMBER}([\])])", re.ASCII)
 _SINGLE = re.compile(rf"\[{_NUMBER}[\])]|\({_NUMBER}\]|{_NUMBER}", re.ASCII)
 _WHOLE = re.compile(r"\s*[-+]?\d{1,9}\s*", re.ASCII)
 
-Codes = Sequence[tuple[str, int]]
+CodedCategories = Sequence[tuple[str, int]]
 """Categories and the numbers that stand for them."""
 
 
@@ -66,7 +66,7 @@ class Range:
         above = self.low <= number if self.with_low else self.low < number
         return above and (number <= self.high if self.with_high else number < self.high)
 
-    def of_codes(self, codes: Codes) -> Codes:
+    def of_codes(self, codes: CodedCategories) -> CodedCategories:
         """Return the categories whose codes lie in the range, of categories in the order of their codes."""
         first = bisect_left if self.with_low else bisect_right
         last = bisect_right if self.with_high else bisect_left
@@ -241,7 +241,7 @@ def _check_within(child: Range, parent: Range, where: str) -> None:
         raise HierarchyError("a node reaches outside the one above it", where=where, got=child.text, hint=hint)
 
 
-def nested(root: Node, codes: Codes, where: str) -> dict[str, Any]:
+def nested(root: Node, codes: CodedCategories, where: str) -> dict[str, Any]:
     """Return the labels of categories, nested. A range is its own label; one category alone keeps its name.
 
     Examples
@@ -257,7 +257,7 @@ def nested(root: Node, codes: Codes, where: str) -> dict[str, Any]:
     return {STAR if root.label is None else root.label: _nested(root, sorted(codes, key=_code), where)}
 
 
-def _nested(node: Node, inside: Codes, where: str) -> Any:
+def _nested(node: Node, inside: CodedCategories, where: str) -> Any:
     where = f"{where} {node.range.text}"
     if not node.under:
         return [category for category, _ in inside]
@@ -284,7 +284,7 @@ def _nested(node: Node, inside: Codes, where: str) -> Any:
     return result
 
 
-def _label(node: Node, covered: Codes) -> str:
+def _label(node: Node, covered: CodedCategories) -> str:
     if node.label is not None:
         return node.label
     return covered[0][0] if len(covered) == 1 else node.range.text

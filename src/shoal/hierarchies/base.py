@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.types import Codes, Floats
 from shoal.errors import Fault, HierarchyError, examples
 from shoal.registry import Entry
-
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Step:
     array([0, 1, 0], dtype=int32)
     """
 
-    numbers: Ints
+    numbers: Codes
     """The number of each value's label."""
     names: tuple[str, ...]
     """The labels; no two are the same."""
@@ -131,8 +129,8 @@ class Levels:
     """
 
     domain: Domain
-    position: Ints
-    codes: Ints
+    position: Codes
+    codes: Codes
     labels: tuple[tuple[str | None, ...], ...]
     penalties: Floats
     lows: Floats
@@ -161,7 +159,7 @@ class Levels:
         return bool((np.diff(self.position) > 0).all())
 
     @cached_property
-    def joins(self) -> Ints:
+    def joins(self) -> Codes:
         """``joins[code]``: the lowest level at which this code and the next share a label."""
         same = self.codes[:, :-1] == self.codes[:, 1:]
         return np.argmax(same, axis=0).astype(np.int32) if self.size > 1 else np.zeros(0, np.int32)
@@ -273,7 +271,7 @@ class Levels:
 
     @classmethod
     def _assemble(
-        cls, domain: Domain, steps: list[Step], position: Ints, with_missing: bool, blank: str | None
+        cls, domain: Domain, steps: list[Step], position: Codes, with_missing: bool, blank: str | None
     ) -> Levels:
         size = len(domain) + with_missing
         height = len(steps)
@@ -365,7 +363,7 @@ def _reorder(steps: list[Step], order: npt.NDArray[np.intp]) -> list[Step]:
     return moved
 
 
-def _penalties(domain: Domain, codes: Ints, lows: Floats, highs: Floats, blank: str | None) -> Floats:
+def _penalties(domain: Domain, codes: Codes, lows: Floats, highs: Floats, blank: str | None) -> Floats:
     """Certainty penalty of each label: its share of the range, or of the values; 0 for a single value."""
     height, size = codes.shape[0] - 1, codes.shape[1]
     result = np.zeros(codes.shape, np.float64)

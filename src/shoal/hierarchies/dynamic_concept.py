@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Ints
 from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
 from shoal.hierarchies.base import Hierarchy, Step
@@ -45,7 +46,7 @@ class DynamicConcept(Hierarchy):
         """Yield levels until two nodes are left."""
         least = domain.k if self.records is None else self.records
         heads = np.arange(len(domain), dtype=np.int64)
-        levels: list[_neighbours.Ints] = []
+        levels: list[Ints] = []
         while len(heads) > 1:
             merged = _filled(np.add.reduceat(domain.records, heads), least)
             heads, least = heads[merged], 2 * least
@@ -56,7 +57,7 @@ class DynamicConcept(Hierarchy):
         yield from _neighbours.range_steps(domain, levels)
 
 
-def _filled(records: _neighbours.Ints, least: int) -> _neighbours.Ints:
+def _filled(records: Ints, least: int) -> Ints:
     """Return which nodes start a node of at least so many records."""
     heads, held = [0], 0
     for number, count in enumerate(records.tolist()):

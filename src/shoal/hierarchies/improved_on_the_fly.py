@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Ints
 from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
 from shoal.hierarchies.base import Hierarchy, Step
@@ -50,7 +51,7 @@ class ImprovedOnTheFly(Hierarchy):
         sizes = [finest, *_neighbours.halving(finest)] if finest < len(domain) else _neighbours.halving(finest)
         yield from _neighbours.range_steps(domain, [_neighbours.cut(order, size) for size in sizes])
 
-    def _most_nodes(self, domain: Domain, order: _neighbours.Ints) -> int:
+    def _most_nodes(self, domain: Domain, order: Ints) -> int:
         """The most nodes that can be left so that each has enough records."""
         least = domain.k if self.records is None else self.records
         low, high = 1, len(domain)

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Ints
 from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
 from shoal.hierarchies.base import Hierarchy, Step
@@ -48,7 +49,7 @@ class Quantiles(Hierarchy):
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per number of parts; a level that is no coarser than the one below is left out."""
         ends = np.cumsum(domain.records)
-        levels: list[_neighbours.Ints] = []
+        levels: list[Ints] = []
         for parts in self.parts:
             # value i starts a part if the records before it reach the part's share
             reached = (ends[:-1] * parts) // ends[-1]

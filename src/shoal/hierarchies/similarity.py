@@ -10,11 +10,10 @@ import numpy.typing as npt
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Floats
 from shoal.errors import Fault
 from shoal.hierarchies._groups import group_label
 from shoal.hierarchies.base import Hierarchy, Step
-
-Floats = npt.NDArray[np.float64]
 
 
 class Similarity(Hierarchy):

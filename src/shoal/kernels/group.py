@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from shoal.encoding.types import Ints
 
 _LIMIT = 2**62
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.encoding.frequencies import Background, Classes
-from shoal.models.base import Holds, Ints, PrivacyModel
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
+from shoal.models.base import Holds, PrivacyModel
 
 
 class AcrossModel(PrivacyModel):

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.frequencies import Background, Classes, Codes, Histogram
+from shoal.encoding.types import Codes, Floats, Ints
 from shoal.errors import PolicyError
+from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models._distance import moved_along_order, moved_between_labels
 from shoal.models._exact import CLEAR, Numbers, compared, greatest, roomy
 from shoal.models._unknown import moved_at_most_along_order, moved_at_most_anywhere, moved_at_most_between_labels
-from shoal.models.base import Holds, Ints
+from shoal.models.base import Holds
 
 Distance = Literal["equal", "ordered", "hierarchical"]
-Floats = npt.NDArray[np.float64]
 Worst = Callable[[Numbers, Numbers, Numbers], Numbers]
 _CELLS = 1 << 20
 """Classes times values that are looked at together."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.encoding.frequencies import Codes, Histogram
+from shoal.encoding.types import Codes, Ints
+from shoal.frequencies.frequencies import Histogram
 from shoal.kernels.group import group
 from shoal.models._exact import Numbers, roomy
-from shoal.models.base import Ints
 
 
 def moved_between_labels(histogram: Histogram, table: Histogram, levels: Codes) -> tuple[Numbers, int]:

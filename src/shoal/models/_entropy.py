@@ -8,13 +8,11 @@ from fractions import Fraction
 from math import gcd, prod
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.frequencies import Histogram
+from shoal.encoding.types import Floats, Ints
+from shoal.frequencies.frequencies import Histogram
 from shoal.models._formatting import logarithm, short
-from shoal.models.base import Ints
 
-Floats = npt.NDArray[np.float64]
 _SMALL = 500
 """Classes of so many records, their counts divided by what they share, are compared as whole numbers at once."""
 _EDGE = Decimal("1e-40")

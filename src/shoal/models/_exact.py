@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.models.base import Ints
+from shoal.encoding.types import Ints
 
 Numbers = npt.NDArray[Any]
 """Whole numbers: of 64 bits, or of Python where those do not suffice."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes, Histogram
+from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models.base import Census, Need, PrivacyModel, Tally
 
 Columns = Annotated[tuple[str, ...], Field(min_length=1)]

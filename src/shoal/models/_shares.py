@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.encoding.frequencies import Background, Histogram
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Histogram
 from shoal.models._exact import Numbers, roomy
-from shoal.models.base import Ints
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from math import exp, lgamma, log, sqrt
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import digamma, zeta
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from shoal.encoding.types import Floats, Ints
+
 Estimator = Callable[[Ints, Ints, int], float | None]
 
 _STEPS = 60

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from shoal.encoding.frequencies import Codes
+from shoal.encoding.types import Codes
 from shoal.models._exact import Numbers
 
 _States = tuple[Numbers, Numbers, Numbers, Numbers]

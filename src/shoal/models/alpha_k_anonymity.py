@@ -8,11 +8,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._exact import compared, decimal, greatest
 from shoal.models._formatting import at_least, brief, rungs
 from shoal.models._sensitive import SensitiveModel
-from shoal.models.base import Census, Holds, Ints
+from shoal.models.base import Census, Holds
 
 Attained = tuple[float, int]
 """The greatest share, and k."""

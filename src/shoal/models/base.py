@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.registry import Entry
 
-Ints = npt.NDArray[np.int64]
 Holds = npt.NDArray[np.bool_]
 Need = Literal[
     "counts", "distinct", "values", "table", "order", "hierarchy", "asks", "persons", "everyone", "population"
@@ -115,8 +115,8 @@ class PrivacyModel(Entry):
     them; the audit trusts only the second.
 
     A model that looks *across* classes (``classwise`` is false) is shown whole tables: all classes of one, or of
-    several with :attr:`~shoal.encoding.frequencies.Classes.ends`. It answers which of the classes that are ``kept`` so
-    far may stay, so that those which stay comply together; it may take away, never bring back.
+    several with :attr:`~shoal.frequencies.frequencies.Classes.ends`. It answers which of the classes that are ``kept``
+    so far may stay, so that those which stay comply together; it may take away, never bring back.
     """
 
     family: ClassVar[str] = "models"

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._exact import CLEAR, compared, decimal, greatest
 from shoal.models._formatting import at_least, brief, logarithm
 from shoal.models._sensitive import SensitiveModel

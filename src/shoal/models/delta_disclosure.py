@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, Field
 
-from shoal.encoding.frequencies import Background, Classes, Histogram
+from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models._exact import CLEAR
 from shoal.models._formatting import brief, logarithm, short, written
 from shoal.models._sensitive import SensitiveModel

@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import tables_of
 from shoal.models._exact import compared, decimal, greatest
 from shoal.models._formatting import at_least, at_most, brief, rungs
-from shoal.models.base import Census, Holds, Ints, Need, PrivacyModel
+from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 Attained = tuple[float, float]
 """The least and the greatest chance."""

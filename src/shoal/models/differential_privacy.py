@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._exact import decimal
 from shoal.models._sampling import drawable, greatest_share, least_alike
 from shoal.models.base import Census, Holds, PrivacyModel

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._sensitive import SensitiveModel
-from shoal.models.base import Census, Holds, Ints, Need
+from shoal.models.base import Census, Holds, Need
 
 
 class DistinctLDiversity(SensitiveModel):

@@ -11,12 +11,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from shoal.encoding.frequencies import Background, Classes, Histogram
+from shoal.encoding.types import Floats, Ints
+from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models import _entropy
 from shoal.models._exact import CLEAR, decimal
 from shoal.models._formatting import brief, rungs, short, written
 from shoal.models._sensitive import SensitiveModel
-from shoal.models.base import Census, Holds, Ints
+from shoal.models.base import Census, Holds
 
 
 class EntropyLDiversity(SensitiveModel):
@@ -104,7 +105,7 @@ class EntropyLDiversity(SensitiveModel):
         with localcontext(Context(prec=60)):
             return short(_entropy.grassberger_exactly(counts).exp(), up=False)
 
-    def _entropies(self, histogram: Histogram) -> tuple[Ints, _entropy.Floats]:
+    def _entropies(self, histogram: Histogram) -> tuple[Ints, Floats]:
         if self.estimator == "shannon":
             counts = _entropy.worst_counts(histogram)
             return counts, _entropy.shannon(histogram, counts)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 

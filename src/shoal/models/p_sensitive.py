@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._sensitive import SensitiveModel
-from shoal.models.base import Census, Holds, Ints
+from shoal.models.base import Census, Holds
 
 Attained = tuple[int, int]
 """p and k."""

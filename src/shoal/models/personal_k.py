@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
-from shoal.models.base import Census, Holds, Ints, Need, PrivacyModel
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
+from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 _STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 

@@ -10,12 +10,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models import _uniques, _uniques_again
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
 from shoal.models._formatting import brief, rungs
-from shoal.models.base import Census, Ints, Need
+from shoal.models.base import Census, Need
 from shoal.models.k_anonymity import KAnonymity
 
 _SURE, _TOLD = 10, 6

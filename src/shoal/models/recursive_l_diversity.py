@@ -8,10 +8,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._exact import compared, decimal
 from shoal.models._sensitive import SensitiveModel
-from shoal.models.base import Census, Holds, Ints
+from shoal.models.base import Census, Holds
 
 
 class RecursiveLDiversity(SensitiveModel):

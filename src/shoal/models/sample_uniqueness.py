@@ -8,11 +8,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
 from shoal.models._formatting import at_least, brief, rungs
-from shoal.models.base import Census, Ints
+from shoal.models.base import Census
 from shoal.models.k_anonymity import KAnonymity
 
 

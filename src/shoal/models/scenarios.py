@@ -11,12 +11,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.encoding.types import Ints
 from shoal.errors import PolicyError
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.kernels.group import group
 from shoal.models._exact import compared, decimal, greatest
 from shoal.models._formatting import at_least, brief, rungs
-from shoal.models.base import Census, Holds, Ints, Need, PrivacyModel
+from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 Attained = int | tuple[float, int]
 """k, or the greatest share and k."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from shoal.encoding.frequencies import Background, Classes
+from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._closeness import Distance, Distances
 from shoal.models._exact import decimal
 from shoal.models._formatting import at_least, brief, rungs

@@ -6,16 +6,14 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain
 from shoal.engines.memory.write import to_bytes
 from shoal.models.distinct_l_diversity import DistinctLDiversity
 from shoal.pipeline.anatomy_groups import Groups, anatomize
 from shoal.policy import Policy
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.encoding.types import Ints
 from shoal.errors import Infeasible
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

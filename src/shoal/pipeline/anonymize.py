@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.base import Progress, silent
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.auditing import audit
+from shoal.encoding.types import Progress, silent
 from shoal.engines.choice import engine_of
 from shoal.engines.memory.source import Source, open_table
 from shoal.engines.treatments import treated

@@ -7,11 +7,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Floats
 from shoal.engines.columns import kind_of, plain
 from shoal.policy import Policy
 from shoal.policy.outputs import STATISTICS, least_class
-
-Floats = npt.NDArray[np.float64]
 
 _MICROSECONDS = 86_400_000_000
 

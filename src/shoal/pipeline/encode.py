@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.algorithms.base import Problem, Progress, silent
+from shoal.algorithms.base import Problem
 from shoal.encoding.domains import STAR, Domain
-from shoal.encoding.frequencies import Background, Frequencies, SensitiveColumn
-from shoal.encoding.populations import Population, Survey
+from shoal.encoding.types import Bools, Ints, Progress, silent
 from shoal.engines.columns import codes_of, column_domain, domain_of, ordered_texts, plain
 from shoal.engines.counted import Times, counted
 from shoal.errors import Infeasible
+from shoal.frequencies.frequencies import Background, Frequencies, SensitiveColumn
+from shoal.frequencies.populations import Population, Survey
 from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
@@ -27,11 +28,6 @@ from shoal.pipeline.requested_k import read_requested_k, too_much
 from shoal.pipeline.sampling import drawn
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.integer]
-
 
 _SEEDS = 2**63
 """Kernels take seeds below this; secret ones are larger."""
@@ -216,7 +212,9 @@ def _known(index: int, domain: Domain, held: Ints, role: Sensitive, times: Times
     return SensitiveColumn(index, len(domain) + blank, ranks, levels)
 
 
-def encode_column(frame: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> tuple[Column, Codes]:
+def encode_column(
+    frame: pl.DataFrame, name: str, policy: Policy, times: Times = None
+) -> tuple[Column, npt.NDArray[np.integer]]:
     """Return a quasi-identifier with its levels, and the code of each record, in as few bytes as it takes."""
     spec, values = policy.quasi_identifiers[name], plain(frame[name])
     domain = column_domain(frame, name, policy, times)
@@ -246,7 +244,7 @@ def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
 
 def counted_codes(
     columns: tuple[Column, ...],
-    codes: Sequence[Codes],
+    codes: Sequence[npt.NDArray[np.integer]],
     sensitive: Sequence[Ints],
     known: dict[str, SensitiveColumn],
     subjects: Ints | None,

@@ -7,17 +7,15 @@ from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from shoal.encoding.populations import Population, Survey
+from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain, population_column, population_frame
 from shoal.errors import Fault, TableError, examples, nearest
+from shoal.frequencies.populations import Population, Survey
 from shoal.kernels.group import group
 from shoal.policy import Policy
 from shoal.recodings.base import Column
-
-Ints = npt.NDArray[np.int64]
 
 _PARTS = 10**6
 """A survey's weights are counted in parts of so many of a person, rounded down."""

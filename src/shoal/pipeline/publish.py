@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain
 from shoal.engines.counted import Times
 from shoal.pipeline.encode import Encoded
 from shoal.policy import Policy
 from shoal.recodings.equivalence_classes import EquivalenceClasses, pieces_of
-
-Ints = npt.NDArray[np.int64]
 
 _INDEX = re.compile(r"__index_level_\d+__")
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import plain
 from shoal.errors import Fault, TableError, examples
 from shoal.models.personal_k import PersonalK
 from shoal.policy import Policy
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def read_requested_k(frame: pl.DataFrame, model: PersonalK) -> Ints:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-Bools = npt.NDArray[np.bool_]
+from shoal.encoding.types import Bools
 
 _BITS = 64
 

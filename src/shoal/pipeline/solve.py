@@ -13,16 +13,17 @@ import polars as pl
 
 from shoal.algorithms._coarsest import Remainder, coarsest
 from shoal.algorithms._unattainable import find_blocking_boundaries, unattainable
-from shoal.algorithms.base import Problem, Progress, silent
+from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.encoding.frequencies import Classes
+from shoal.encoding.types import Floats, Progress, silent
 from shoal.engines.counted import Times
 from shoal.errors import Infeasible, NotFound
+from shoal.frequencies.frequencies import Classes
 from shoal.models.base import titles
 from shoal.pipeline.encode import Encoded, encode
 from shoal.pipeline.relaxations import Limits
 from shoal.policy import Policy
-from shoal.recodings.base import Column, ColumnLabels, Floats, Proof, Recoding
+from shoal.recodings.base import Column, ColumnLabels, Proof, Recoding
 from shoal.recodings.equivalence_classes import EquivalenceClasses, publish
 from shoal.recodings.full_domain import FullDomain
 from shoal.recodings.local import Local

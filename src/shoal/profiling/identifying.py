@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain
 from shoal.kernels.group import group
-
-Ints = npt.NDArray[np.int64]
 
 HEAVIEST = 5
 """The weight of the most identifying column; identifiers weigh one more, which is the threshold."""

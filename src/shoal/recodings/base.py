@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Frequencies
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.frequencies.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Form = Literal["labels", "ranges", "sets"]
 
 

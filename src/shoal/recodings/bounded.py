@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Frequencies
+from shoal.encoding.types import Bools, Ints
+from shoal.frequencies.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Ints, Recoding, Round
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding, Round
 
 
 @dataclass(frozen=True)

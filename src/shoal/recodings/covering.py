@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.encoding.frequencies import Classes
-from shoal.encoding.populations import Population
-from shoal.recodings.base import Column, ColumnLabels, Ints
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Classes
+from shoal.frequencies.populations import Population
+from shoal.recodings.base import Column, ColumnLabels
 from shoal.recodings.forms import FORMS, Members, narrowest
 
 

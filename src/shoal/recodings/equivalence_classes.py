@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Background, Classes, Frequencies
+from shoal.encoding.types import Bools, Ints
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
-from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Ints, Recoding
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding
 from shoal.recodings.covering import matching
 
 

@@ -9,8 +9,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from shoal.encoding.domains import STAR, write_set
+from shoal.encoding.types import Bools, Floats, Ints
 from shoal.hierarchies.base import Levels
-from shoal.recodings.base import Bools, Column, ColumnLabels, Floats, Form, Ints
+from shoal.recodings.base import Column, ColumnLabels, Form
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.frequencies import Frequencies
+from shoal.encoding.types import Bools
+from shoal.frequencies.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import Bools, ClassAssignment, Column, ColumnLabels, Proof, Recoding
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Proof, Recoding
 
 
 @dataclass(frozen=True)

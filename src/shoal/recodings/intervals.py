@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.frequencies import Frequencies
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Frequencies
 from shoal.kernels.group import group
-from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Ints, Recoding
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding
 from shoal.recodings.forms import FORMS, Members
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.encoding.frequencies import Codes, Frequencies
-from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Ints, Proof, Recoding
+from shoal.encoding.types import Codes, Ints
+from shoal.frequencies.frequencies import Frequencies
+from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Proof, Recoding
 from shoal.recodings.forms import FORMS, Members, narrowest
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.risk._evidence import Attribute, Evidence, Ints, Published
+from shoal.encoding.types import Ints
+from shoal.risk._evidence import Attribute, Evidence, Published
 
 
 @dataclass(frozen=True)

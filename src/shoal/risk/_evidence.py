@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is (0: not known)."""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Show nothing."""
+from shoal.encoding.types import Bools, Floats, Ints, Progress, silent
 
 
 @dataclass(frozen=True)

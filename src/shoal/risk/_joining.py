@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.encoding.types import Ints
 from shoal.risk._cells import Cells
-from shoal.risk._evidence import Beside, Evidence, Ints, People, Published
+from shoal.risk._evidence import Beside, Evidence, People, Published
 from shoal.risk._matching import matches
 
 _BLOCK = 4096

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shoal.risk._evidence import Ints, Meaning, Published
+from shoal.encoding.types import Ints
+from shoal.risk._evidence import Meaning, Published
 
 
 def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:

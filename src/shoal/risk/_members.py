@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shoal.risk._evidence import Evidence, Ints
+from shoal.encoding.types import Ints
+from shoal.risk._evidence import Evidence
 from shoal.risk._matching import matches
 
 

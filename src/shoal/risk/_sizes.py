@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.risk._evidence import Ints
+from shoal.encoding.types import Ints
 
 
 def chances(sizes: Ints, records: Ints, least: int) -> dict[str, float]:

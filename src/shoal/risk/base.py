@@ -9,21 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.encoding.types import Bools, Floats, Ints, Progress, silent
 from shoal.registry import Entry
-from shoal.risk._evidence import (
-    Attribute,
-    Beside,
-    Bools,
-    Diversity,
-    Evidence,
-    Floats,
-    Ints,
-    Meaning,
-    People,
-    Progress,
-    Published,
-    silent,
-)
+from shoal.risk._evidence import Attribute, Beside, Diversity, Evidence, Meaning, People, Published
 
 __all__ = [
     "WANTED",

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from shoal.encoding.types import Ints
 from shoal.risk._joining import joined
-from shoal.risk.base import Beside, Evidence, Finding, Ints, Risk, share, worst_of
+from shoal.risk.base import Beside, Evidence, Finding, Risk, share, worst_of
 
 
 class Composition(Risk):

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from shoal.encoding.types import Ints
 from shoal.risk._members import members
-from shoal.risk.base import Evidence, Finding, Ints, Risk, share, worst_of
+from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
 
 
 class Downcoding(Risk):

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from shoal.encoding.types import Floats, Ints
 from shoal.risk._cells import Cells
-from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, Floats, Ints
+from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding
 
 _BLOCK = 20_000
 _MOST_VALUES = 200

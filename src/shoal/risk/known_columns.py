@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.risk.base import Bools, Evidence, Finding, Ints, Risk, share, worst_of
+from shoal.encoding.types import Bools, Ints
+from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
 from shoal.risk.prosecutor import Size
 
 _CELLS = 500_000_000

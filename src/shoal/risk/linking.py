@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.encoding.types import Bools, Ints
 from shoal.risk._cells import Cells
 from shoal.risk._matching import matches
-from shoal.risk.base import Attribute, Bools, Evidence, Finding, Ints, Risk, share
+from shoal.risk.base import Attribute, Evidence, Finding, Risk, share
 from shoal.risk.prosecutor import Size
 
 

@@ -10,10 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.encoding.types import Ints
 from shoal.models._exact import decimal
 from shoal.risk._cells import Cells
 from shoal.risk._members import members
-from shoal.risk.base import Attribute, AttributeRisk, Diversity, Evidence, Finding, Ints, worst_of
+from shoal.risk.base import Attribute, AttributeRisk, Diversity, Evidence, Finding, worst_of
 
 _LARGEST = 300
 """Classes of more persons are left out: so many can hide a group that broke the promise."""

@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from shoal.encoding.types import Floats, Ints
 from shoal.risk._cells import Cells
-from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, Floats, Ints, share, worst_of
+from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, share, worst_of
 
 
 class Similarity(AttributeRisk):

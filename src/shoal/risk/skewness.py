@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from shoal.encoding.types import Floats, Ints
 from shoal.models._exact import compared, decimal
 from shoal.risk._cells import Cells
-from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, Floats, Ints, worst_of
+from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, worst_of
 
 
 class Skewness(AttributeRisk):

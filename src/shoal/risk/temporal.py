@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.risk.base import Beside, Evidence, Finding, Ints, Risk, share, worst_of
+from shoal.encoding.types import Ints
+from shoal.risk.base import Beside, Evidence, Finding, Risk, share, worst_of
 from shoal.risk.prosecutor import Size
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.risk.base import Beside, Bools, Evidence, Finding, Ints, Published, Risk
+from shoal.encoding.types import Bools, Ints
+from shoal.risk.base import Beside, Evidence, Finding, Published, Risk
 
 
 class UnsortedMatching(Risk):

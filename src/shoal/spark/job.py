@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.algorithms.base import Progress, silent
+from shoal.encoding.types import Progress, silent
 from shoal.errors import ShoalError
 from shoal.policy import Policy
 

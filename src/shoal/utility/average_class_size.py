@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.encoding.types import Floats
+from shoal.utility.base import Metric, Outcome
 
 
 class AverageClassSize(Metric):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from shoal.encoding.types import Floats
 from shoal.utility.average_class_size import AverageClassSize
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.utility.base import Metric, Outcome
 
 
 class ClassSize(Metric):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.encoding.types import Floats
+from shoal.utility.base import Metric, Outcome
 from shoal.utility.precision import Precision
 
 

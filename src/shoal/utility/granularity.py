@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.encoding.types import Floats
+from shoal.utility.base import Metric, Outcome
 
 
 class Granularity(Metric):

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.encoding.types import Floats
+from shoal.utility.base import Metric, Outcome
 
 
 class KlDivergence(Metric):

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.utility.base import Floats, Metric, Outcome
+from shoal.encoding.types import Floats
+from shoal.utility.base import Metric, Outcome
 
 _NOISE = 1e-12
 """The share of a sum that is taken for its rounding error."""

@@ -17,16 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Frequencies
+from shoal.encoding.types import Codes, Floats
+from shoal.frequencies.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Column
 
 if TYPE_CHECKING:
     from shoal.kernels.spread import Boxes
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-Codes = npt.NDArray[np.int32]
 
 _BINS = (6, 6, 6)
 """Widths of ranges that are told apart where so many columns beside the line show ranges; where more do, 1."""
@@ -96,7 +94,7 @@ def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
     count = len(levels.domain)
     seen = Counter(text for names in levels.labels for text in set(names))
     twice = {text for text, times in seen.items() if times > 1}
-    covered: dict[str | None, list[Ints]] = {}
+    covered: dict[str | None, list[npt.NDArray[np.intp]]] = {}
     costs: dict[str | None, float] = {}
     for names, numbers, penalties in zip(levels.labels, levels.codes[:, :count], levels.penalties, strict=True):
         order = np.argsort(numbers, kind="stable")

@@ -11,16 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.domain_partition import boxes_of, ceiling_of
+from shoal.encoding.types import Codes, Floats
 
 if TYPE_CHECKING:
     from shoal.kernels.spread import Boxes
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 
 _ROUND = 50_000
 """Work that a round counts for in addition: its own cost, however small the table."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._lattice import Lattice, Looked
-from shoal.algorithms.full_domain._walk import Bools, Shorts
+from shoal.algorithms.full_domain._walk import Shorts
+from shoal.encoding.types import Bools, Floats
 from shoal.errors import Infeasible, NotFound, examples
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain
-
-Floats = npt.NDArray[np.float64]
 
 
 class Best:

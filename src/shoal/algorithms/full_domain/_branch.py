@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.algorithms.base import Ints
-from shoal.algorithms.full_domain._best import Best, Floats, significant
+from shoal.algorithms.full_domain._best import Best, significant
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain._walk import Bools, Shorts
-from shoal.encoding.frequencies import Classes
+from shoal.algorithms.full_domain._walk import Shorts
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.frequencies.frequencies import Classes
 
 _BATCH = 256
 """Branches that are split together."""

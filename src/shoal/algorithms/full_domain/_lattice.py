@@ -12,16 +12,17 @@ from math import prod
 import numpy as np
 
 from shoal.algorithms._cores import cores
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
 from shoal.algorithms.full_domain._walk import People, Shorts, Sums, Test, Walk
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Classes
+from shoal.encoding.types import Floats, Ints
 from shoal.errors import PolicyError
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column, Proof
 from shoal.recodings.full_domain import FullDomain
-from shoal.utility.base import Floats, Outcome
+from shoal.utility.base import Outcome
 
 _BLOCK = 1 << 16
 """Nodes that are listed at once."""

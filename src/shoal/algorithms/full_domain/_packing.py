@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Frequencies
-from shoal.encoding.populations import Population
+from shoal.encoding.types import Bools, Codes, Floats, Ints
+from shoal.frequencies.frequencies import Frequencies
+from shoal.frequencies.populations import Population
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
 
 Keys = npt.NDArray[np.uint64]
-Codes = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _WORD = 63
 """Bits of a word that keys use: a shift by a whole word means nothing."""

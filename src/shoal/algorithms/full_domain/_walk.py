@@ -9,15 +9,14 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._packing import MARK, Bits, Keys, Labels, Packing, unpacked
-from shoal.encoding.frequencies import Classes
-from shoal.encoding.populations import Population
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.frequencies.frequencies import Classes
+from shoal.frequencies.populations import Population
 from shoal.recodings.base import Column
 
 Shorts = npt.NDArray[np.int16]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Test = Callable[[Classes], Bools]
 """Which classes are kept."""
 

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.full_domain._best import unreachable
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain._walk import Bools, Shorts
+from shoal.algorithms.full_domain._walk import Shorts
+from shoal.encoding.types import Bools, Ints
 from shoal.kernels.group import group
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain

@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.full_domain._best import unreachable
-from shoal.algorithms.full_domain._walk import Bools
-from shoal.encoding.frequencies import Classes
+from shoal.encoding.types import Bools
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column, Round
 from shoal.recodings.bounded import Bounded, Capped

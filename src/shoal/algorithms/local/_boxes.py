@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Ints
 from shoal.algorithms.local._costs import Slots
-from shoal.encoding.frequencies import Codes
+from shoal.encoding.types import Codes, Ints
 from shoal.kernels.boxes import Paid, enclose
 from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.base import Column

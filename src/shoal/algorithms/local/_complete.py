@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.base import Ints, Problem
-from shoal.encoding.frequencies import Classes
+from shoal.algorithms.base import Problem
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Classes
 
 WINDOW = 40_000
 """Where there are more classes, the cheapest is looked for among so many neighbours in hierarchy order."""

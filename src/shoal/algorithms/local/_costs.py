@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Codes, Floats, Ints
 from shoal.kernels.widths import LINE, SET, STRIDE, TABLE, TREE, Boxes, Costs
 from shoal.recodings.base import Column
-
-Codes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _FEW = 256
 """Codes of a column up to which the cost of every pair is looked up."""

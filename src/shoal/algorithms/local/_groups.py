@@ -6,16 +6,14 @@ import heapq
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.local._boxes import Points
 from shoal.algorithms.local._records import answer, blocks
+from shoal.encoding.types import Bools, Ints
 from shoal.kernels.boxes import Paid, bisect, cheapest, extend, merge, nearest
 from shoal.recodings.base import Column
 from shoal.recodings.local import Local
-
-Bools = npt.NDArray[np.bool_]
 
 WINDOW = 40_000
 """Where there are more groups, the cheapest is looked for among so many neighbours."""

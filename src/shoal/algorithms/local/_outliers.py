@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.base import Ints
 from shoal.algorithms.local._sequence import completed
 from shoal.algorithms.local._units import Units
+from shoal.encoding.types import Ints
 
 
 def without_outliers(units: Units, members: Ints, allowed: int) -> Ints:

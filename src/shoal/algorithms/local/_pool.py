@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.local._boxes import Points
 from shoal.algorithms.local._records import Dealt
+from shoal.encoding.types import Ints
 from shoal.kernels.boxes import cheapest, extend, furthest, nearest
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.base import Ints, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.local._complete import complete
-from shoal.encoding.frequencies import Classes, Frequencies
+from shoal.encoding.types import Ints
+from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.recodings.base import Column
 from shoal.recodings.local import Local
 

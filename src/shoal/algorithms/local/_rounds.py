@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from shoal.algorithms._cores import cores
-from shoal.algorithms.base import Ints
 from shoal.algorithms.local._units import Units
+from shoal.encoding.types import Ints
 
 _TOGETHER = (4, 6, 9)
 """Classes that are taken apart together, in turn: few are quick, many find what few do not."""

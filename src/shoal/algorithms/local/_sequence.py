@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.base import Ints
 from shoal.algorithms.local._snake import Key, keys_of, ruled, sequence
 from shoal.algorithms.local._units import Units
+from shoal.encoding.types import Ints
 
 _STEPS = 6_000_000
 """Steps of sorting and cutting that take about a tenth of a second: small tables can try more orders in that time."""

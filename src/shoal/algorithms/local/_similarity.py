@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.base import Ints
-from shoal.encoding.frequencies import Codes
+from shoal.encoding.types import Codes, Floats, Ints
 from shoal.kernels.group import group as grouped
-from shoal.recodings.base import Column, Floats
+from shoal.recodings.base import Column
 
 # Section 3.4: similarity
 

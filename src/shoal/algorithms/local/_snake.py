@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.base import Ints
-from shoal.encoding.frequencies import Codes
+from shoal.encoding.types import Codes, Ints
 from shoal.recodings.base import Column
 
 _HALVES = 12

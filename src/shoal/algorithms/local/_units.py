@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.algorithms.base import Ints, Problem
-from shoal.algorithms.local._costs import BEYOND, Codes, Floats, Slots
-from shoal.encoding.frequencies import Classes, Frequencies
+from shoal.algorithms.base import Problem
+from shoal.algorithms.local._costs import BEYOND, Slots
+from shoal.encoding.types import Bools, Codes, Floats, Ints
+from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.forms import Members
 from shoal.recodings.local import Local, shown_by
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

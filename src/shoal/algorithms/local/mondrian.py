@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.algorithms._unattainable import kept_apart
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.encoding.frequencies import Classes
+from shoal.encoding.types import Bools, Ints
+from shoal.frequencies.frequencies import Classes
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.local import Local
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Mondrian(Algorithm):

@@ -11,11 +11,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.local._outliers import without_outliers
 from shoal.algorithms.local._rounds import rounds
 from shoal.algorithms.local._sequence import best_sequence
 from shoal.algorithms.local._units import Units
+from shoal.encoding.types import Ints
 from shoal.recodings.local import Local
 
 _ROUNDS = 30

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.local._similarity import Similarity, arranged
-from shoal.encoding.frequencies import Classes, Frequencies
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.kernels.group import group as grouped
-from shoal.recodings.base import Floats
 from shoal.recodings.local import Local
 
-Bools = npt.NDArray[np.bool_]
 Found = TypeVar("Found")
 
 

@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
-from shoal.encoding.frequencies import Classes, Codes
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.encoding.types import Bools, Codes, Floats, Ints
+from shoal.frequencies.frequencies import Classes
 from shoal.recodings.base import Column, Form
 from shoal.recodings.forms import FORMS, Members
 from shoal.recodings.local import Local
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _STEPS = 4096
 """Tuples that join the tree between two words about the progress."""

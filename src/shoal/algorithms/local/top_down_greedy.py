@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.encoding.types import Ints
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.algorithms.base import Ints, Problem
-from shoal.algorithms.subtree._trees import Bools, Tree
-from shoal.encoding.frequencies import Classes
+from shoal.algorithms.base import Problem
+from shoal.algorithms.subtree._trees import Tree
+from shoal.encoding.types import Bools, Floats, Ints
 from shoal.errors import Fault, PolicyError, nearest
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
-from shoal.recodings.base import Floats
 from shoal.recodings.intervals import Intervals
 
 _NONE = np.iinfo(np.int64).max

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Ints
-from shoal.encoding.frequencies import Frequencies
-from shoal.recodings.base import Floats
+from shoal.encoding.types import Floats, Ints
+from shoal.frequencies.frequencies import Frequencies
 
 
 class Impurity:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.algorithms.base import Ints
 from shoal.encoding.domains import STAR
-from shoal.recodings.base import Column, Floats
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
-
-Bools = npt.NDArray[np.bool_]
 
 ROOT = 0
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.subtree._cuts import Cut, Moves, class_place, occurring
 from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import Bools, Tree, runs_anywhere
-from shoal.recodings.base import Floats
+from shoal.algorithms.subtree._trees import Tree, runs_anywhere
+from shoal.encoding.types import Bools, Floats, Ints
 from shoal.recodings.intervals import Intervals
 
 _DIGITS = 12

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Algorithm, Ints, Problem
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.encoding.domains import STAR
-from shoal.encoding.frequencies import Classes, Codes
+from shoal.encoding.types import Codes, Ints
+from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members

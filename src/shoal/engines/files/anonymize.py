@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.base import Progress, silent
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.auditing import Audit
+from shoal.encoding.types import Progress, silent
 from shoal.engines.counted import CountedTable
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.count import count

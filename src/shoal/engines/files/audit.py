@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.algorithms.base import Progress, silent
 from shoal.auditing import Audit, audit
 from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.roles import promised
+from shoal.encoding.types import Progress, silent
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.count import count
 from shoal.engines.files.refused import require_tallied

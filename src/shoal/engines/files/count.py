@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.base import Progress, silent
+from shoal.encoding.types import Progress, silent
 from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.parts import Scan, key, reading

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.algorithms.base import Progress
 from shoal.auditing import Audit, audit
 from shoal.auditing.census import Often
 from shoal.auditing.checks import bytes_check, order_check
@@ -16,6 +15,7 @@ from shoal.auditing.fidelity import Fidelity
 from shoal.auditing.hygiene import blocks_faults
 from shoal.auditing.order import order_faults, windows
 from shoal.auditing.reading import Reader
+from shoal.encoding.types import Progress
 from shoal.engines.files.budget import Budget
 from shoal.engines.files.count import Counted, count
 from shoal.engines.files.scan import open_scan
@@ -45,7 +45,7 @@ def read_back(
     progress("auditing", 0, 0)
     checked = audited((path,), written, release.policy, release.source, head, fitting(statistics, budget, written))
     checked = checked.claiming(release.audit.claimed_bound)
-    often = Often(written.table.times, release.times)
+    often = Often(written.table.counts, release.times)
     faults = [*checked.failures(), *other_records(written.table.frame, release.frame, release.policy.hash, often)]
     faults += disagreements(checked, release.attained, release.audit)
     if faults:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.base import Progress, silent
+from shoal.encoding.types import Progress, silent
 from shoal.engines.counted import CountedTable
 from shoal.engines.memory.write import in_texts
 
@@ -34,7 +34,7 @@ def pieces(table: CountedTable, rows: int) -> Iterator[pl.DataFrame]:
     >>> [piece["sex"].to_list() for piece in pieces(table, 2)]
     [['f', 'f'], ['f', 'm'], ['m']]
     """
-    ends = np.cumsum(table.times.to_numpy())
+    ends = np.cumsum(table.record_counts)
     for start in range(0, max(table.records, 1), rows):
         indices = np.arange(start, min(start + rows, table.records))
         yield table.frame[np.searchsorted(ends, indices, side="right")]

@@ -63,7 +63,7 @@ def open_table(table: object, **options: Any) -> Source:
     if isinstance(table, Source):
         return table
     if isinstance(table, CountedTable):
-        return Source(_checked(table.frame), "tallied", times=table.times, apart=table.apart)
+        return Source(_checked(table.frame), "tallied", times=table.counts, apart=table.apart)
     if isinstance(table, (str, Path)):
         path = Path(table)
         return Source(_checked(read_file(path, **options)), "polars", path)

@@ -15,7 +15,6 @@ from pyspark.sql import types as T  # noqa: N812
 
 from shoal.algorithms.base import Problem
 from shoal.auditing.truth import truth_faults
-from shoal.encoding.frequencies import Classes, Frequencies
 from shoal.engines.columns import plain
 from shoal.engines.counted import TIMES, CountedTable
 from shoal.engines.memory.source import open_table
@@ -30,6 +29,7 @@ from shoal.engines.spark.searching import BLOCK, ERROR, Bins, Blocks, Search
 from shoal.engines.spark.tally import cached, collect, each_counted
 from shoal.engines.treatments import treat_columns, treated
 from shoal.errors import AuditFailed, Fault, Infeasible, Misfit
+from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.pipeline.check import check
 from shoal.pipeline.encode import Encoded, encode
 from shoal.pipeline.manifest import manifest_of

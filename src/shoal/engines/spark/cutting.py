@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Ints
 from shoal.recodings.base import Column
-
-Ints = npt.NDArray[np.int64]
 
 _BINS = 256
 """A column of a block is counted in at most so many bins; a cut is made between two of them."""

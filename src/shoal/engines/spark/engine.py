@@ -10,11 +10,11 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.algorithms.base import Progress, silent
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.auditing import Audit
 from shoal.auditing import audit as audit_here
 from shoal.auditing.roles import promised
+from shoal.encoding.types import Progress, silent
 from shoal.engines.choice import engine_of
 from shoal.engines.counted import TIMES, CountedTable, untallied
 from shoal.engines.spark.columns import Layout

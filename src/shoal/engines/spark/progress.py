@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from shoal.algorithms.base import Progress, silent
+from shoal.encoding.types import Progress, silent
 
 _SECONDS = 0.3
 """How often Spark is asked."""

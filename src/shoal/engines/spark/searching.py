@@ -13,10 +13,11 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from shoal.encoding.frequencies import Frequencies, SensitiveColumn
+from shoal.encoding.types import Ints
 from shoal.engines.counted import TIMES
-from shoal.engines.spark.cutting import Ints, Tree, binned
+from shoal.engines.spark.cutting import Tree, binned
 from shoal.errors import ShoalError
+from shoal.frequencies.frequencies import Frequencies, SensitiveColumn
 from shoal.pipeline.encode import Part, counted_codes
 from shoal.pipeline.publish import rank_of_class, shared_out
 from shoal.pipeline.solve import solve_encoded

@@ -14,7 +14,8 @@ Not entries of the catalog: a loss is one number for a search to minimize, these
 =====================  ===================================================================================
 """
 
+from shoal.encoding.types import Floats
 from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_smirnov, variance_ratio, welch
-from shoal.utility.statistics.standing import Floats, Standing, numbers
+from shoal.utility.statistics.standing import Standing, numbers
 
 __all__ = ["Finding", "Floats", "Sample", "Standing", "kolmogorov_smirnov", "numbers", "variance_ratio", "welch"]

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Rows = Callable[[Ints], Floats]
+from shoal.encoding.types import Ints
+
+Points = npt.NDArray[np.float32]
+Rows = Callable[[Ints], Points]
 """Gives some records as numbers, ``[record, feature]``."""
 
 CLUSTERS, ROUNDS = 20, 25
@@ -79,11 +80,11 @@ def clustered(
     return cluster_utility(held[0], held[1])
 
 
-def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.intp]:
+def _nearest(points: Points, centres: Points) -> npt.NDArray[np.intp]:
     return np.asarray(np.argmin((centres**2).sum(axis=1) - 2.0 * (points @ centres.T), axis=1))
 
 
-def _centres(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
+def _centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     """Return the centres that k-means ends at."""
     centres = _begun(points, clusters, rng)
     for _ in range(ROUNDS if len(centres) > 1 else 0):
@@ -100,7 +101,7 @@ def _centres(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
     return centres
 
 
-def _begun(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
+def _begun(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     """Draw centres that are far from each other: of a few candidates each time the one that most points are near to.
 
     Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. SODA.
@@ -115,6 +116,6 @@ def _begun(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
     return points[chosen]
 
 
-def _gaps(points: Floats, index: int) -> npt.NDArray[np.float64]:
+def _gaps(points: Points, index: int) -> npt.NDArray[np.float64]:
     """The squared distance of all points from one of them."""
     return np.asarray(((points - points[index]) ** 2).sum(axis=1), np.float64)

@@ -9,11 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Floats, Ints
 from shoal.utility.statistics.covers import Covers
 
-Floats = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 FREQUENT = 20
 """Categories that are told apart where columns are put together; all others are one."""

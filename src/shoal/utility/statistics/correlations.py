@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Floats
 from shoal.utility.statistics.columns import Column
 
-Floats = npt.NDArray[np.float64]
 Matrix = tuple[tuple[float | None, ...], ...]
 Strength = Callable[[Column, Column, bool], float | None]
 

@@ -6,10 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from shoal.encoding.types import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from shoal.encoding.types import Floats
 
 POINTS = 256
 """At how many records two distributions of several columns are compared."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from shoal.encoding.types import Floats, Ints
 
 BINS = 30
 """About how many bins of numbers there are at most."""

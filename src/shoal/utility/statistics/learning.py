@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Ints
 from shoal.errors import MissingExtra
-from shoal.utility.statistics.columns import Column, Features, Ints, features
+from shoal.utility.statistics.columns import Column, Features, features
 
 TRAIN, TEST = 20_000, 10_000
 """The most records that are learned from, and that are tested on."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Floats
 from shoal.utility.statistics.columns import Column
-
-Floats = npt.NDArray[np.float64]
 
 QUERIES, COLUMNS, SELECTED, SANITY = 200, 3, 0.05, 0.001
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.encoding.types import Floats
 from shoal.utility.statistics.distributions import distance
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

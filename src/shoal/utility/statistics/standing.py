@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Standing = Literal["midpoint", "uniform", "class"]
 """What stands for a range: its midpoint, its records spread evenly over it, or a mean that is known of it."""
 

@@ -14,12 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.populations import Population, Survey
+from shoal.encoding.types import Bools, Codes, Ints
+from shoal.frequencies.populations import Population, Survey
 from shoal.kernels.group import group
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

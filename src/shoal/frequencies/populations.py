@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
+from shoal.encoding.types import Bools, Codes, Ints
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""COUNT: a table as a search sees it: distinct combinations of codes, and how often each occurs."""
