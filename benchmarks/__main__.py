@@ -16,6 +16,7 @@ from benchmarks.results import head
 
 NAMES = (
     "startup",
+    "stages",
     "mondrian_adult",
     "mondrian_million",
     "larger_than_memory",

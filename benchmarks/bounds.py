@@ -13,9 +13,9 @@ from benchmarks import data
 from benchmarks.results import Result, timed
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
+from shoal.testing import encode_table
 
 NAME = "bounds"
 _CASES = {
@@ -34,7 +34,7 @@ def run() -> Iterator[Result]:
     for width, cases in _CASES.items():
         for k, (known, best) in cases.items():
             policy = data.local_policy(data.EIGHT[:width], k, "mondrian")
-            problem = encode(data.complete_adult(), policy).problem(policy)
+            problem = encode_table(data.complete_adult(), policy).problem(policy)
             LowerBound(effort=0).of(problem)  # loads the kernel
             time, basic = timed(lambda problem=problem: LowerBound(effort=0).of(problem), 5)  # type: ignore[misc]
             what = f"{width} columns, k={k}"
@@ -64,7 +64,7 @@ def _tiny_tables() -> Iterator[Result]:
     for kind, policy in kinds.items():
         table = data.complete_adult().sort(list(policy.quasi_identifiers))
         starts = np.random.default_rng(0).integers(0, table.height - _TINY, _DRAWN).tolist()
-        problems = [encode(table[start : start + _TINY], policy).problem(policy) for start in starts]
+        problems = [encode_table(table[start : start + _TINY], policy).problem(policy) for start in starts]
         cases = [(problem, best) for problem in problems if (best := least_loss(problem)) > 0]
         for what, effort in (("basic", 0.0), ("raised", 0.25)):
             ratios = [LowerBound(effort=effort).of(problem).total / best for problem, best in cases]

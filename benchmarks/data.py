@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from benchmarks.results import SHARED
 from shoal import datasets
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 OCCUPATIONS = {
     "*": {
@@ -72,7 +73,7 @@ def hierarchies_as_columns(table: pl.DataFrame, policy: Policy) -> dict[str, dic
             level: [column.levels.text(level, code) for code in range(column.levels.size)]
             for level in range(column.levels.height + 1)
         }
-        for column in encode(table, policy).columns
+        for column in encode_table(table, policy).columns
     }
 
 
@@ -130,3 +131,46 @@ def sets_policy(columns: Sequence[str], k: int, algorithm: object) -> Policy:
         algorithm=algorithm,
         publish="sets",
     )
+
+
+DIFFERENT = (*(f"n{number}" for number in range(6)), "region", "kind")
+
+
+def different_records(records: int) -> pl.DataFrame:
+    """Return records that are all different: six correlated whole numbers from 0 to 1,000, a region and a kind."""
+    draw = np.random.default_rng(0)
+    common = draw.normal(0.0, 1.0, records)
+    numbers = {
+        f"n{number}": np.clip(np.rint(500 + 150 * (0.7 * common + 0.7 * draw.normal(0.0, 1.0, records))), 0, 1000)
+        for number in range(6)
+    }
+    texts = {
+        name: [f"{name}-{value:02d}" for value in draw.integers(0, values, records).tolist()]
+        for name, values in (("region", 20), ("kind", 5))
+    }
+    return pl.DataFrame({**{name: values.astype(np.int64) for name, values in numbers.items()}, **texts})
+
+
+def ranges_policy(columns: Sequence[str], k: int = 10, algorithm: str = "mondrian") -> Policy:
+    """Return a policy without hierarchies: ranges of numbers, sets of texts."""
+    models = [{"name": "k-anonymity", "k": k}]
+    return Policy(quasi_identifiers=list(columns), models=models, algorithm={"name": algorithm}, publish="ranges")
+
+
+def write_wide_table(folder: Path, records: int = 30_000, columns: int = 24, values: int = 5_000) -> Path:
+    """Write a table, a tree of four levels for each column and a policy with fixed levels; return their folder."""
+    folder = folder / "wide"
+    folder.mkdir()
+    draw = np.random.default_rng(0)
+    names = [f"c{column}" for column in range(columns)]
+    tree = "".join(f"value-{n:05d};group-{n // 20:04d};region-{n // 500:02d};*\n" for n in range(values))
+    for name in names:
+        (folder / f"{name}.csv").write_text(tree)
+    drawn = {name: [f"value-{n:05d}" for n in draw.integers(0, values, records).tolist()] for name in names}
+    pl.DataFrame(drawn).write_csv(folder / "data.csv")
+    trees = "".join(f"  {name}: {{hierarchy: tree, file: {name}.csv}}\n" for name in names)
+    levels = ", ".join(f"{name}: {3 if name != 'c0' else 2}" for name in names)
+    algorithm = f"algorithm: {{name: fixed-levels, levels: {{{levels}}}}}\n"
+    models = "models: [{name: k-anonymity, k: 5}]\n"
+    (folder / "policy.yaml").write_text(f"quasi_identifiers:\n{trees}{models}{algorithm}")
+    return folder

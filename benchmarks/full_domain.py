@@ -24,12 +24,12 @@ from benchmarks import data, peers
 from benchmarks.results import ROOT, Result, timed
 from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.pipeline.encode import encode
 from shoal.pipeline.publish import apply
 from shoal.pipeline.solve import solve
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
 from shoal.registry import find
+from shoal.testing import encode_table
 from shoal.utility.base import Metric
 
 NAME = "full_domain"
@@ -45,7 +45,7 @@ def run() -> Iterator[Result]:
         yield Result(NAME, "ARX's Adult: skipped", None, note="needs ../shared/data/arx-adult, which is not here")
         return
     table = data.arx_adult()
-    encoded = encode(table, data.arx_policy(0.0))
+    encoded = encode_table(table, data.arx_policy(0.0))
     yield _exhaustive(encoded.problem(data.arx_policy(1.0)))
     for row in _known_optima():
         yield _optimal(encoded.problem(data.arx_policy(float(row["suppression_limit"]))), row)

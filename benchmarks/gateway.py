@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.results import ROOT, Result
 from shoal import datasets
-from shoal.gateway.keys import hashed, new_key
+from shoal.gateway.keys import generate_key, hash_key
 
 NAME = "gateway"
 _SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
@@ -110,8 +110,8 @@ def _configured(folder: Path) -> list[str]:
     policy = datasets.policy("adult")
     weighed = {name: said.replace(weight=_WEIGHTS.get(name, 2)) for name, said in policy.quasi_identifiers.items()}
     policy.replace(quasi_identifiers=weighed, threshold=_THRESHOLD).write(folder / "adult.yaml")
-    keys = [new_key(f"c{number}") for number in range(_CLIENTS)]
-    clients = {key.partition(".")[0]: {"key": hashed(key), "rate": 1_000_000, "rows": 1_000} for key in keys}
+    keys = [generate_key(f"c{number}") for number in range(_CLIENTS)]
+    clients = {key.partition(".")[0]: {"key": hash_key(key), "rate": 1_000_000, "rows": 1_000} for key in keys}
     owner = {"database": {"duckdb": "adult.duckdb"}, "tables": {"adult": {"policy": "adult.yaml"}}}
     config: dict[str, Any] = {"owners": {"census": owner}, "clients": clients, "ledger": "ledger.sqlite"}
     (folder / "gateway.yaml").write_text(json.dumps(config))

@@ -30,15 +30,15 @@ import polars as pl
 from benchmarks.results import SHARED, Result
 from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._best import Best
-from shoal.algorithms.full_domain._lattice import Lattice, Looked
+from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
 from shoal.algorithms.full_domain._walk import Test
 from shoal.frequencies.frequencies import Classes
 from shoal.models._across import tables_of
 from shoal.models.base import Holds
 from shoal.models.delta_presence import DeltaPresence
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.registry import find
+from shoal.testing import encode_table
 from shoal.utility.base import Metric
 
 NAME = "golden"
@@ -199,7 +199,7 @@ class Spaces:
     """The lattices of Adult, one for each set of models and of quasi-identifiers, and all their nodes counted once."""
 
     lattices: dict[str, Lattice] = field(default_factory=dict)
-    walked: dict[str, Looked] = field(default_factory=dict)
+    walked: dict[str, NodeOutcomes] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -233,7 +233,7 @@ class Spaces:
             )
             columns = [*names, *policy.sensitive]
             table = self.part if part else self.table
-            self.lattices[key] = Lattice(encode(table.select(columns), policy).problem(policy))
+            self.lattices[key] = Lattice(encode_table(table.select(columns), policy).problem(policy))
         return key, self.lattices[key]
 
     def _role(self, name: str, models: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import shoal
 from benchmarks import data
 from benchmarks.results import Result
 from shoal.policy import Policy
-from shoal.reporting.lines import Panel, panels
+from shoal.reporting.svg.lines import Panel, draw_panels
 from shoal.utility.statistics import Finding, Floats, Sample, kolmogorov_smirnov, numbers, variance_ratio, welch
 
 NAME = "hussien15"
@@ -188,7 +188,7 @@ def chart(ages: Floats, releases: dict[int, shoal.Release]) -> str:
         middle = numbers(releases[width].frame["age"].filter(releases[width].frame["age"] != "*"), domain)[0]
         lines = {"original": line(ages), "proposed": line(middle + 0.5), "old model (dummy)": line(dummy(ages))}
         charts.append(Panel(f"share of ages up to …, {width} years", "age", lines, dots=False))
-    return panels(charts)
+    return draw_panels(charts)
 
 
 PAGE = """# Hussien et al. (2015) beside shoal

@@ -61,7 +61,7 @@ def anonymized(algorithm: str, path: str, out: str, memory: str) -> dict[str, ob
         "base": base,
         "peak": _highest(),
         "records": written.audit.records,
-        "distinct": written.release.source.frame.height,
+        "distinct": written.prepared.given.frame.height,
         "classes": written.audit.classes,
         "loss": written.audit.utility["certainty-penalty"].total,
     }

@@ -15,10 +15,10 @@ import polars as pl
 from benchmarks import data
 from benchmarks.results import Result, Timed, timed
 from shoal.algorithms.local.shoal import _ROUNDS, Shoal
-from shoal.pipeline.encode import encode
 from shoal.pipeline.solve import Solution, solve
 from shoal.policy import Policy
 from shoal.recodings.equivalence_classes import publish
+from shoal.testing import encode_table
 
 NAME = "local_recoding"
 LONG = 2.0
@@ -160,7 +160,7 @@ def searched(table: pl.DataFrame, policy: Policy, runs: int) -> tuple[Timed, flo
     """Return the times of the search alone, kernels warm, and what its answer loses when it is published."""
     quick = Shoal(effort=0.1) if isinstance(policy.algorithm, Shoal) else policy.algorithm
     solve(table.head(2_000), policy.replace(algorithm=quick))  # loads the kernels
-    encoded = encode(table, policy)
+    encoded = encode_table(table, policy)
     taken, recoding = timed(lambda: policy.algorithm.search(encoded.problem(policy)), runs)
     final = recoding.extended(encoded.frequencies)
     publication = publish(final, encoded.frequencies, encoded.columns, policy.models, encoded.background)

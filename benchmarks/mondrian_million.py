@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks import peers, stages
+from benchmarks import peers, stopwatch
 from benchmarks.results import ROOT, Result
 
 NAME = "mondrian_million"
@@ -19,7 +19,7 @@ def run() -> Iterator[Result]:
     """Yield times, memory and records per second."""
     cold, warm = _child("cold"), _child("warm")
     whole, search = warm["wall"], warm["stages"]["search"]
-    told = "warm: " + stages.told(warm["stages"], whole)
+    told = "warm: " + stopwatch.format_stages(warm["stages"], whole)
     yield Result(
         NAME,
         f"anonymize() of {RECORDS:,} records",

@@ -15,7 +15,7 @@ from benchmarks import data
 from benchmarks.results import Result
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.pipeline.solve import solve
-from shoal.reporting.lines import Panel, panels
+from shoal.reporting.svg.lines import Panel, draw_panels
 
 NAME = "ramana13"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
@@ -134,7 +134,7 @@ def chart(found: Cells, least: dict[tuple[int, int], float]) -> str:
 
     bound = {BOUND: [(k, least[5, k]) for k in KS]}
     widths = {name: [(w, found[w, 6, name].gcp) for w in range(1, 6)] for name in ALGORITHMS}
-    return panels(
+    return draw_panels(
         [
             Panel("GCP, 5 columns (Figure 7 e)", "k", {**over_k("gcp"), **bound}),
             Panel("DM, 5 columns (Figure 8 e), logarithmic", "k", over_k("dm"), logarithmic=True),

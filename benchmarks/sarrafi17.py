@@ -18,7 +18,7 @@ from benchmarks import data
 from benchmarks.results import Result
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.policy import Policy
-from shoal.reporting.lines import Panel, panels
+from shoal.reporting.svg.lines import Panel, draw_panels
 
 NAME = "sarrafi17"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
@@ -172,7 +172,7 @@ def chart(found: Cells) -> str:
         return {name: [(k, getattr(found[name, k], field)) for k in KS] for name in names}
 
     utilities = {name: [(k, 1 - found[name, k].loss) for k in KS] for name in NAMES}
-    return panels(
+    return draw_panels(
         [
             Panel("loss, dashed: 20 % (Figure 4-2 a)", "k", lines(NAMES, "loss"), mark=CLAIM),
             Panel("utility: 1 − loss (Figure 4-2 b)", "k", utilities, mark=1 - CLAIM),

@@ -1,59 +1,155 @@
-"""Stages: the wall seconds that each stage of ``shoal.anonymize`` takes."""
+"""Overhead: CPU seconds of each stage from table to written release, beside those before the stages were made one road.
+
+What was before was measured once, by the same code and on one thread, at the commit that is named; ratios hold for the
+machine that both were measured on, the shares of stages for any.
+"""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from shoal.pipeline import anonymize as pipeline
-from shoal.pipeline import manifest
-from shoal.pipeline import solve as decision
+import shoal
+from benchmarks import data
+from benchmarks.results import Result
+from benchmarks.stopwatch import Stopwatch, watch
 from shoal.policy import Policy
 
-_WATCHED = (
-    (pipeline, "check"),
-    (decision, "encode"),
-    (decision, "publish"),
-    (pipeline, "apply"),
-    (pipeline, "audit"),
-    (manifest, "fingerprint"),
-)
+NAME = "stages"
+COMMIT = "e200b1b"
+"""The commit that the figures below were measured at."""
+BEFORE: Mapping[str, Mapping[str, float]] = {
+    "Adult, 8 columns": {
+        "all": 1.785,
+        "statistics": 0.86,
+        "auditing": 0.312,
+        "fingerprint": 0.185,
+        "verification": 0.158,
+        "checking": 0.06,
+        "report": 0.059,
+        "publishing": 0.029,
+        "reading": 0.028,
+        "encoding": 0.023,
+        "search": 0.022,
+        "writing": 0.014,
+        "other": 0.034,
+        "all but the search": 1.763,
+        "calls of column_domain": 56,
+        "calls of hierarchy building": 32,
+        "calls of treatment": 6,
+        "calls of check": 3,
+    },
+    "24 columns": {
+        "all": 13.873,
+        "checking": 3.718,
+        "reading": 2.74,
+        "report": 2.132,
+        "auditing": 1.742,
+        "statistics": 1.416,
+        "verification": 0.581,
+        "encoding": 0.58,
+        "fingerprint": 0.358,
+        "search": 0.227,
+        "publishing": 0.051,
+        "writing": 0.02,
+        "other": 0.308,
+        "all but the search": 13.646,
+        "calls of column_domain": 168,
+        "calls of hierarchy building": 96,
+        "calls of treatment": 6,
+        "calls of check": 3,
+    },
+    "600,000 different": {
+        "all": 45.997,
+        "verification": 17.404,
+        "auditing": 10.15,
+        "statistics": 8.435,
+        "publishing": 1.777,
+        "search": 1.764,
+        "fingerprint": 1.5,
+        "reading": 1.04,
+        "checking": 0.573,
+        "encoding": 0.555,
+        "writing": 0.374,
+        "report": 0.044,
+        "other": 2.38,
+        "all but the search": 44.233,
+        "calls of column_domain": 56,
+        "calls of hierarchy building": 8,
+        "calls of treatment": 6,
+        "calls of check": 3,
+    },
+}
+"""Case → CPU seconds of each stage, all of them, and how often what was made of a column was made."""
 
 
-@contextmanager
-def watched(policy: Policy) -> Iterator[dict[str, float]]:
-    """Yield a mapping that fills with the seconds of each stage of the calls made inside the block."""
-    seconds: dict[str, float] = {}
-    search = type(policy.algorithm)
-    indices = [*_WATCHED, (search, "search")]
-    patches = [patch.object(index, name, _clocked(index, name, seconds)) for index, name in indices]
-    for each in patches:
-        each.start()
-    try:
-        yield seconds
-    finally:
-        for each in patches:
-            each.stop()
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One table and policy, from where they lie to the written release."""
+
+    title: str
+    release: Callable[[Path], None]
+    """Anonymizes, and writes into a folder."""
+    search: type
+    target: float | None = None
+    """CPU seconds for everything."""
 
 
-def _clocked(index: Any, name: str, seconds: dict[str, float]) -> Callable[..., Any]:
-    work = getattr(index, name)
-
-    def clocked(*arguments: Any, **options: Any) -> Any:
-        start = time.perf_counter()
-        try:
-            return work(*arguments, **options)
-        finally:
-            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
-
-    return clocked
+def cases(folder: Path) -> Iterator[Case]:
+    """Yield the cases: Adult by Mondrian; 30,000 × 24 at fixed levels, from files; records that are all different."""
+    adult, eight = data.complete_adult(), data.eight_column_policy()
+    yield Case(title="Adult, 8 columns", release=_writer(adult, eight), search=type(eight.algorithm))
+    path = data.write_wide_table(folder)
+    fixed = shoal.algorithms.FixedLevels
+    yield Case(title="24 columns", release=_reader(path), search=fixed, target=6.0)
+    different, policy = data.different_records(600_000), data.ranges_policy(data.DIFFERENT)
+    yield Case(title="600,000 different", release=_writer(different, policy), search=type(policy.algorithm))
 
 
-def told(seconds: dict[str, float], whole: float) -> str:
-    """Return the stages as text, longest first."""
-    rest = whole - sum(seconds.values())
-    parts = sorted({**seconds, "other": rest}.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {value:.2f} s" for name, value in parts)
+def _writer(table: Any, policy: Policy) -> Callable[[Path], None]:
+    return lambda out: _release(table, policy, out)
+
+
+def _reader(folder: Path) -> Callable[[Path], None]:
+    return lambda out: _release(folder / "data.csv", Policy.read(folder / "policy.yaml"), out)
+
+
+def _release(table: Any, policy: Policy, out: Path) -> None:
+    shoal.anonymize(table, policy).write(out)
+
+
+def run() -> Iterator[Result]:
+    """Yield for each case all seconds, those of each stage, and how often what is made of a column is made."""
+    with tempfile.TemporaryDirectory() as folder:
+        shoal.anonymize(data.complete_adult()[:500], data.eight_column_policy())  # compiles what is not compiled yet
+        for number, case in enumerate(cases(Path(folder))):
+            whole, measured = measure(case, Path(folder) / str(number))
+            yield from _results(case, whole, measured)
+
+
+def measure(case: Case, out: Path) -> tuple[float, Stopwatch]:
+    """Return the CPU seconds of a case, and those of its stages."""
+    with watch(case.search) as measured:
+        start = time.process_time()
+        case.release(out)
+        return time.process_time() - start, measured
+
+
+def _results(case: Case, whole: float, measured: Stopwatch) -> Iterator[Result]:
+    rest = whole - sum(measured.seconds.values())
+    seconds = {"all": whole, **dict(measured.seconds.most_common()), "other": rest}
+    seconds["all but the search"] = whole - measured.seconds["search"]
+    before = BEFORE.get(case.title, {})
+    for what, ours in seconds.items():
+        target = case.target if what == "all" else None
+        yield _result(f"{case.title}: {what}", ours, before.get(what), target=target)
+    for what, calls in measured.calls.most_common():
+        yield _result(f"{case.title}: calls of {what}", calls, before.get(f"calls of {what}"), unit="")
+
+
+def _result(figure: str, ours: float, before: float | None, *, unit: str = "s", target: float | None = None) -> Result:
+    return Result(NAME, figure, ours, unit, target=target, peer=COMMIT if before else "", theirs=before)

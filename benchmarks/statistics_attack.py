@@ -27,7 +27,7 @@ def run() -> Iterator[Result]:
         )
         made = shoal.anonymize(table, policy)
         ends = made.frame.select("class", "age.low", "age.high").unique().filter(pl.col("age.low") < pl.col("age.high"))
-        told = ends.join(made.parts["statistics"].filter(pl.col("column") == "age"), on="class")
+        told = ends.join(made.details.companions["statistics"].filter(pl.col("column") == "age"), on="class")
         known = 0
         for low, high, n, mean, variance in told.select("age.low", "age.high", "records", "mean", "variance").rows():
             known += possible(n, low, high, round(n * mean), round(n * (variance + mean * mean))) == 1

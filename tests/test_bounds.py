@@ -18,12 +18,13 @@ from shoal.algorithms.bounds import lower_bound as bounds
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.algorithms.local.shoal import Shoal
-from shoal.pipeline.encode import Encoded, encode
+from shoal.pipeline.encode import Encoded
 from shoal.pipeline.solve import Solution
 from shoal.policy import Policy
 from shoal.recodings.equivalence_classes import publish
 from shoal.recodings.local import Local
 from shoal.reporting import render
+from shoal.testing import encode_table
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
 TREES: list[Any] = [
@@ -142,14 +143,14 @@ def bounds_of(problem: Problem) -> Iterator[float]:
 
 
 def best_and_bounds(table: pl.DataFrame, policy: Policy, least: int) -> tuple[float | None, list[float]]:
-    encoded = encode(table, policy)
-    if not encoded.searchable.records or encoded.barred > policy.may_suppress(table.height):
+    encoded = encode_table(table, policy)
+    if not encoded.searchable.records or encoded.forced_suppression > policy.may_suppress(table.height):
         return None, []
     cells = np.repeat(np.arange(len(encoded.searchable.cell_counts)), encoded.searchable.cell_counts)
-    suppressed = policy.may_suppress(table.height) - encoded.barred
+    suppressed = policy.may_suppress(table.height) - encoded.forced_suppression
     losses = [loss_of(encoded, policy, members, cells) for members in partitions(len(cells), least, suppressed)]
     problem = encoded.problem(policy)
-    barred, records = encoded.barred, encoded.frequencies.records
+    barred, records = encoded.forced_suppression, encoded.frequencies.records
     bounds = [(bound * (records - barred) + barred) / records for bound in bounds_of(problem)]
     return min((loss for loss in losses if loss is not None), default=None), bounds
 
@@ -176,9 +177,9 @@ def test_no_recoding_goes_below_the_bound(case: tuple[pl.DataFrame, Policy]) -> 
 @given(cases(most=40, width=4), st.integers(2, 6))
 def test_the_bound_never_falls_as_k_rises(case: tuple[pl.DataFrame, Policy], k: int) -> None:
     table, policy = case
-    encoded = encode(table, policy)
+    encoded = encode_table(table, policy)
     policies = [policy.replace(models=[{"name": "k-anonymity", "k": value}]) for value in (k, k + 1)]
-    if not encoded.searchable.records or encoded.barred > policy.may_suppress(table.height):
+    if not encoded.searchable.records or encoded.forced_suppression > policy.may_suppress(table.height):
         return
     found = [LowerBound(effort=0).of(encoded.problem(asked)).total for asked in policies]
     assert found[0] <= found[1] + 1e-12
@@ -188,14 +189,14 @@ def test_the_bound_never_falls_as_k_rises(case: tuple[pl.DataFrame, Policy], k: 
 def test_nothing_must_be_lost_where_all_have_company() -> None:
     table = pl.DataFrame({"age": [30] * 3 + [40] * 3, "sex": ["F"] * 3 + ["M"] * 3})
     policy = Policy(quasi_identifiers={"age": {}, "sex": {}}, models=[{"name": "k-anonymity", "k": 3}])
-    assert LowerBound(effort=1).of(encode(table, policy).problem(policy)).total == 0.0
+    assert LowerBound(effort=1).of(encode_table(table, policy).problem(policy)).total == 0.0
 
 
 def test_raising_finds_what_an_outlier_costs_its_company() -> None:
     """One record far from a crowd of two: all three pay for it, and the bound says so."""
     table = pl.DataFrame({"age": [30, 30, 40, 40, 40, 40], "sex": ["F"] * 6})
     policy = Policy(quasi_identifiers={"age": {}, "sex": {}}, models=[{"name": "k-anonymity", "k": 3}])
-    problem = encode(table, policy).problem(policy)
+    problem = encode_table(table, policy).problem(policy)
     assert LowerBound(effort=0).of(problem).total == pytest.approx(2 * 1.0 / (6 * 2))
     # {30, 30, 40} and {40, 40, 40}: three records pay 1
     assert LowerBound(effort=1).of(problem).total == pytest.approx(3 * 1.0 / (6 * 2), rel=1e-3)
@@ -205,21 +206,21 @@ def test_open_columns_tell_more_where_several_have_ranges() -> None:
     """Five records on a diagonal, k = 2: neighbours are 1/4 apart in both columns, not only on the line."""
     table = pl.DataFrame({"x": [0, 1, 2, 3, 4], "y": [0, 1, 2, 3, 4]})
     policy = Policy(quasi_identifiers={"x": {}, "y": {}}, models=[{"name": "k-anonymity", "k": 2}])
-    assert LowerBound(effort=0).of(encode(table, policy).problem(policy)).total == pytest.approx(1 / 4)
+    assert LowerBound(effort=0).of(encode_table(table, policy).problem(policy)).total == pytest.approx(1 / 4)
 
 
 def test_open_columns_tell_more_where_sets_must_be_large() -> None:
     """Six different values, k = 3: every class shows three of them."""
     table = pl.DataFrame({"job": list("abcdef")})
     policy = Policy(quasi_identifiers={"job": {}}, models=[{"name": "k-anonymity", "k": 3}], publish="sets")
-    assert LowerBound(effort=0).of(encode(table, policy).problem(policy)).total == pytest.approx(3 / 6)
+    assert LowerBound(effort=0).of(encode_table(table, policy).problem(policy)).total == pytest.approx(3 / 6)
 
 
 def wide(records: int, columns: int, k: int) -> Problem:
     random = np.random.default_rng(0)
     table = pl.DataFrame({f"c{index}": random.integers(0, 50, records) for index in range(columns)})
     policy = Policy(quasi_identifiers={name: {} for name in table.columns}, models=[{"name": "k-anonymity", "k": k}])
-    return encode(table, policy).problem(policy)
+    return encode_table(table, policy).problem(policy)
 
 
 def test_a_table_of_more_boxes_than_there_is_work_for_still_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

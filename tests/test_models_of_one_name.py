@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import Infeasible
-from shoal.explore.lattice import compare
+from shoal.explore.compare import compare
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
-from shoal.models.base import titles
+from shoal.models.base import name_models
 from shoal.policy import Policy
 from shoal.registry import find
 from tests.command import run
@@ -107,5 +107,5 @@ MODELS = st.one_of(
 @given(st.lists(MODELS, max_size=6))
 def test_titles_are_always_distinct(models: list[dict[str, Any]]) -> None:
     made: list[Any] = [find("models", model.pop("name"))(**model) for model in map(dict, models)]
-    assert len({*titles(made)}) == len(made)
-    assert titles(made) == titles(made)
+    assert len({*name_models(made)}) == len(made)
+    assert name_models(made) == name_models(made)

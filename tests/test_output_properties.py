@@ -34,7 +34,7 @@ def holds_in_files(table: pl.DataFrame, policy: Policy, kind: str) -> None:
         return
     again = shoal.anonymize(table.reverse(), policy)
     assert release.frame.equals(again.frame)
-    assert all(part.equals(again.parts[name]) for name, part in release.parts.items())
+    assert all(part.equals(again.details.companions[name]) for name, part in release.details.companions.items())
     with tempfile.TemporaryDirectory() as folder:
         files = release.write(Path(folder), format=kind)
         audit = shoal.audit(files["release"], policy, original=table)

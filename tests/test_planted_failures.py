@@ -11,14 +11,13 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import auditing
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.auditing.hygiene import bytes_faults
+from shoal.engines.memory import source as engine
 from shoal.engines.memory import write
 from shoal.errors import AuditFailed
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize as pipeline
-from shoal.pipeline import release
 from shoal.recodings.local import Local
 
 
@@ -81,13 +80,13 @@ def test_a_model_that_always_says_yes(case: Any, tmp_path: Path, monkeypatch: py
 
 
 def test_a_recoding_that_keeps_a_raw_value(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = release.to_bytes
+    honest = engine.to_bytes
 
     def keeps(frame: pl.DataFrame, kind: str) -> bytes:
         raw = frame.with_columns(age=pl.Series(["17", *frame["age"].to_list()[1:]]))
         return honest(raw, kind)
 
-    monkeypatch.setattr(release, "to_bytes", keeps)
+    monkeypatch.setattr(engine, "to_bytes", keeps)
     assert "k-anonymity does not hold" in refused(*case, tmp_path)
 
 
@@ -99,28 +98,28 @@ def test_a_recoding_that_invents_a_value(case: Any, tmp_path: Path, monkeypatch:
 
 
 def test_a_file_with_an_index(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = release.to_bytes
-    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    honest = engine.to_bytes
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
     assert "index: a column without a role is published" in refused(*case, tmp_path)
 
 
 def test_an_index_among_kept_columns(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, policy = case
-    honest = release.to_bytes
-    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    honest = engine.to_bytes
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
     assert "original does not have" in refused(table.drop("fnlwgt"), policy.replace(others="keep"), tmp_path)
 
 
 def test_a_file_that_holds_an_identifier(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, policy = case
-    honest = release.to_bytes
+    honest = engine.to_bytes
     leaking = str(table["name"][7]).encode()
 
     def with_comment(frame: pl.DataFrame, kind: str) -> bytes:
         first, newline, rest = honest(frame, kind).partition(b"\n")
         return first + newline + rest.replace(b"Sales", leaking, 1)
 
-    monkeypatch.setattr(release, "to_bytes", with_comment)
+    monkeypatch.setattr(engine, "to_bytes", with_comment)
     assert "raw values that are not published" in refused(table, policy, tmp_path)
 
 
@@ -182,7 +181,7 @@ def test_a_lying_audit_file_does_not_help(case: Any, tmp_path: Path) -> None:
         pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("17")).otherwise(pl.col("age")).alias("age")
     )
     assert claimed["holds"]
-    assert not auditing.audit(tampered, made.policy).holds
+    assert not shoal.audit(tampered, made.policy).holds
 
 
 def test_values_of_records_that_are_left_out_are_looked_for(case: Any) -> None:
@@ -230,13 +229,13 @@ def test_values_that_apply_moves_to_other_records(name: str, case: Any, monkeypa
     from dataclasses import replace
 
     table, policy = case
-    honest = pipeline.apply
+    honest = pipeline.publish
 
     def moving(*given: Any) -> Any:
-        applied = honest(*given)
-        return replace(applied, frame=rolled(applied.frame, name))
+        published = honest(*given)
+        return replace(published, table=published.table.with_frame(rolled(published.table.frame, name)))
 
-    monkeypatch.setattr(pipeline, "apply", moving)
+    monkeypatch.setattr(pipeline, "publish", moving)
     with pytest.raises(AuditFailed, match=f"{name}: published values that are not those of their records"):
         shoal.anonymize(table.drop("fnlwgt"), policy.replace(others="keep"))
 
@@ -248,8 +247,8 @@ def test_values_that_a_writer_moves(
 ) -> None:
     table, policy = case
     made = shoal.anonymize(table.drop("fnlwgt"), policy.replace(others="keep"))
-    honest = release.to_bytes
-    monkeypatch.setattr(release, "to_bytes", lambda frame, kind: honest(rolled(frame, name), kind))
+    honest = engine.to_bytes
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(rolled(frame, name), kind))
     with pytest.raises(AuditFailed, match="not those of their records"):
         made.write(tmp_path / "out", format=kind)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
@@ -259,14 +258,14 @@ def test_classes_that_a_writer_exchanges(case: Any, tmp_path: Path, monkeypatch:
     """Two whole classes change their texts: every count stays, and the file is another table."""
     table, policy = case
     made = shoal.anonymize(table, policy)
-    honest, first, last = release.to_bytes, made.frame.row(0), made.frame.row(-1)
+    honest, first, last = engine.to_bytes, made.frame.row(0), made.frame.row(-1)
     names = list(policy.quasi_identifiers)
 
     def exchanging(frame: pl.DataFrame, kind: str) -> bytes:
         texts = [{first[frame.columns.index(n)]: last[frame.columns.index(n)]} for n in names]
         return honest(frame.with_columns(pl.col(n).replace(t) for n, t in zip(names, texts, strict=True)), kind)
 
-    monkeypatch.setattr(release, "to_bytes", exchanging)
+    monkeypatch.setattr(engine, "to_bytes", exchanging)
     with pytest.raises(AuditFailed):
         made.write(tmp_path / "out")
 

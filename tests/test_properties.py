@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.engines.counted import untallied
+from shoal.engines.limits import uncountable
 from shoal.errors import Infeasible, Misfit
-from shoal.pipeline.solve import decide
 from shoal.policy import Policy
+from shoal.testing import solve_table
 
 from .strategies import tables_and_policies, tables_with_a_star, tally, unexplained
 
@@ -76,11 +76,11 @@ def test_search_and_audit_count_the_same_loss(case: tuple[pl.DataFrame, Policy])
     release = release_of(table, policy)
     if release is None:
         return
-    decision = decide(table, policy)
+    solution = solve_table(table, policy)
     for name, measured in release.audit.utility.items():
         metric: Any = policy.loss if name == policy.loss.key() else shoal.registry.find("utility", name)()
-        if metric.known(decision.outcome()):  # some are told by audits only
-            assert metric.measure(decision.outcome()).total == pytest.approx(measured.total), name
+        if metric.known(solution.outcome()):  # some are told by audits only
+            assert metric.measure(solution.outcome()).total == pytest.approx(measured.total), name
 
 
 @COMMON
@@ -133,9 +133,9 @@ def test_a_value_that_is_written_as_suppressed_ones_are_is_refused_before_any_se
     case: tuple[pl.DataFrame, Policy], is_tallied: bool
 ) -> None:
     table, policy = case
-    given = tally(table) if is_tallied and not untallied(policy) else table
+    given = tally(table) if is_tallied and not uncountable(policy) else table
     with (
-        mock.patch("shoal.pipeline.anonymize.decide", side_effect=AssertionError("searched")),
+        mock.patch("shoal.pipeline.anonymize.solve", side_effect=AssertionError("searched")),
         pytest.raises(Misfit) as caught,
     ):
         shoal.anonymize(given, policy)

@@ -143,7 +143,7 @@ def test_an_unknown_format_is_refused_before_anything_is_made(release: shoal.Rel
 def test_a_full_disk_leaves_nothing(release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from shoal.pipeline import release as module
+    from shoal.engines.memory import source as module
     from shoal.pipeline import release_folder as workshop
 
     calls: list[Path] = []

@@ -33,13 +33,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import algorithms, datasets, errors, hierarchies, models, risk, utility
     from shoal import registry as catalog
-    from shoal.auditing import Audit, audit
+    from shoal.api import anonymize_file, audit_file
+    from shoal.auditing import Audit
     from shoal.engines.counted import CountedTable
-    from shoal.engines.files import anonymize_file, audit_file
     from shoal.engines.memory.source import read
     from shoal.errors import AuditFailed, Infeasible, Misfit, NotFound, PolicyError, ShoalError, TableError
     from shoal.explore.suggest import suggest
     from shoal.pipeline.anonymize import anonymize
+    from shoal.pipeline.audit import audit
+    from shoal.pipeline.check import check
     from shoal.pipeline.release import Release
     from shoal.policy import Policy
     from shoal.reporting import report
@@ -59,9 +61,10 @@ _WHERE = {
     "ShoalError": "shoal.errors",
     "TableError": "shoal.errors",
     "anonymize": "shoal.pipeline.anonymize",
-    "anonymize_file": "shoal.engines.files",
-    "audit": "shoal.auditing",
-    "audit_file": "shoal.engines.files",
+    "anonymize_file": "shoal.api",
+    "audit": "shoal.pipeline.audit",
+    "audit_file": "shoal.api",
+    "check": "shoal.pipeline.check",
     "read": "shoal.engines.memory.source",
     "report": "shoal.reporting",
     "suggest": "shoal.explore.suggest",
@@ -87,6 +90,7 @@ __all__ = [
     "audit",
     "audit_file",
     "catalog",
+    "check",
     "datasets",
     "errors",
     "hierarchies",

@@ -130,22 +130,22 @@ class Infeasible(ShoalError):
         boundaries: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         self.blocking = tuple(blocking)
-        self.boundaries = {name: dict(held) for name, held in (boundaries or {}).items()}
+        self.boundaries = {name: dict(records) for name, records in (boundaries or {}).items()}
         self.attainable = dict(attainable or {})
         self.relaxations = tuple(relaxations)
         super().__init__(faults)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        told = (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries)
-        return (_infeasible, (type(self), *told))
+        details = (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries)
+        return (_infeasible, (type(self), *details))
 
     def render(self) -> str:
         """Return the reason, what blocks, the best attainable values and what would work."""
         lines = [super().render()]
         if self.blocking:
             lines.append("Blocking columns: " + ", ".join(self.blocking) + ".")
-        for name, held in self.boundaries.items():
-            few = examples([f"{label}: {records:,}" for label, records in held.items()], quote=str)
+        for name, boundaries in self.boundaries.items():
+            few = examples([f"{label}: {records:,}" for label, records in boundaries.items()], quote=str)
             lines.append(f"Boundaries of {name} that block, with the records they hold back: {few}.")
         if self.attainable:
             best = ", ".join(f"{name} {value}" for name, value in self.attainable.items())

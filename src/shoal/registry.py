@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -88,18 +89,19 @@ def names(family: str) -> tuple[str, ...]:
 def _modules(family: str) -> dict[str, str]:
     """Return the modules that hold an entry, and where each is: in the family's folder, or in one inside it."""
     package = importlib.import_module(f"shoal.{family}")
-    return dict(_found(list(package.__path__), package.__name__))
+    return dict(_walk_modules(package.__path__, package.__name__))
 
 
-def _found(folders: Iterable[str], package: str) -> Iterator[tuple[str, str]]:
-    for module in pkgutil.iter_modules(folders):
-        where = f"{package}.{module.name}"
-        if module.name.startswith("_") or module.name in _NO_ENTRIES:
+def _walk_modules(folders: Iterable[str], package: str) -> Iterator[tuple[str, str]]:
+    """Yield name and full name of each public module, those of public folders inside among them."""
+    for module in pkgutil.iter_modules(folders, f"{package}."):
+        name = module.name.rpartition(".")[2]
+        if name.startswith("_") or name in _NO_ENTRIES:
             continue
         if module.ispkg:
-            yield from _found([f"{folder}/{module.name}" for folder in folders], where)
+            yield from _walk_modules([str(Path(folder, name)) for folder in folders], module.name)
         else:
-            yield module.name, where
+            yield name, module.name
 
 
 def find(family: str, name: str) -> type[Entry]:
@@ -228,7 +230,7 @@ def _faults(error: ValidationError, model: type[BaseModel]) -> Iterable[Fault]:
         where = _where(model.__name__, item["loc"])
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, ShoalError):
-            yield from (_nested(fault, where) for fault in cause.faults)
+            yield from (_move_fault(fault, where) for fault in cause.faults)
         else:
             yield _fault(dict(item), where, model)
 
@@ -240,18 +242,18 @@ def _where(root: str, location: tuple[int | str, ...]) -> str:
     return path.removeprefix("Policy.")
 
 
-def _joined(where: str, inner: str) -> str:
+def _join_path(where: str, inner: str) -> str:
     if not inner:
         return where
     return f"{where}, {inner}" if "/" in inner or "\\" in inner else f"{where}.{inner}"  # a file is no key
 
 
-def _nested(fault: Fault, where: str) -> Fault:
+def _move_fault(fault: Fault, where: str) -> Fault:
     # an inner value names itself by its class ("KAnonymity.k"); outside, its place in the policy is clearer
     inner = fault.where.partition(".")[2] if fault.where[:1].isupper() else fault.where
     if where == "Policy":
         return fault
-    return Fault(fault.what, _joined(where, inner), fault.got, fault.hint, fault.kind)
+    return Fault(fault.what, _join_path(where, inner), fault.got, fault.hint, fault.kind)
 
 
 _WORDS = {
@@ -277,14 +279,14 @@ _WORDS = {
 def _fault(item: dict[str, Any], where: str, model: type[BaseModel]) -> Fault:
     context = item.get("ctx", {})
     what = _WORDS.get(item["type"], "").format(**context) if item["type"] in _WORDS else _message(item)
-    got = "" if item["type"] in ("missing", "extra_forbidden") else _shown(item["input"])
+    got = "" if item["type"] in ("missing", "extra_forbidden") else _show_value(item["input"])
     hint = ""
     if item["type"] == "extra_forbidden":
         hint = nearest(str(item["loc"][-1]), model.model_fields)
     return Fault(what, where, got, hint)
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     try:
         return repr(value)[:80]
     except RecursionError:  # nested too deeply to be shown

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm
 from shoal.encoding.domains import STAR, Domain
+from shoal.engines.dictionary import TableDictionary
 from shoal.engines.memory.source import open_table
+from shoal.engines.treatments import treat
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.frequencies.populations import Population
 from shoal.hierarchies.base import Hierarchy
 from shoal.models.base import Census, PrivacyModel, Tally
 from shoal.pipeline.anonymize import anonymize
-from shoal.pipeline.solve import solve
+from shoal.pipeline.audit import audit
+from shoal.pipeline.encode import Encoded, encode
+from shoal.pipeline.solve import Solution, solve
 from shoal.policy import Policy
 from shoal.registry import Entry, class_name, find
 from shoal.utility.base import Metric, Outcome
@@ -115,9 +119,9 @@ def classes_of(counts: Sequence[Sequence[int]], persons: Sequence[int] | None = 
         for value, count in enumerate(row)
         if count
     ]
-    members, codes, held = np.array(cells, np.int64).reshape(-1, 3).T
+    members, codes, records = np.array(cells, np.int64).reshape(-1, 3).T
     tuples = np.arange(len(counts), dtype=np.int32)[:, None]
-    frequencies = Frequencies(tuples, members, held, codes[:, None].astype(np.int32))
+    frequencies = Frequencies(tuples, members, records, codes[:, None].astype(np.int32))
     classes = Classes.of(frequencies, members, len(counts))
     return classes if persons is None else replace(classes, matches=lambda: np.array(persons, np.int64))
 
@@ -144,16 +148,16 @@ def census_of(
     ``persons`` are those of the population who match each class; as many as there are in ``rest`` match none.
     """
     cells = [(number, value, n) for number, row in enumerate(counts) for value, n in enumerate(row[:-1]) if n]
-    classes, values, held = np.array(cells, np.int64).reshape(-1, 3).T
+    classes, values, records = np.array(cells, np.int64).reshape(-1, 3).T
     totals = [sum(column) for column in zip(*counts, rest, strict=True)]
     tally = Tally(
-        classes,
-        values,
-        held,
-        np.array([row[-1] for row in counts], np.int64),
-        {value: count for value, count in enumerate(totals[:-1]) if count},
-        totals[-1],
-        sum(totals),
+        classes=classes,
+        values=values,
+        counts=records,
+        blank=np.array([row[-1] for row in counts], np.int64),
+        table={value: count for value, count in enumerate(totals[:-1]) if count},
+        table_blank=totals[-1],
+        table_persons=sum(totals),
         ranked=True,
         paths=tuple((str(value), f"pair {value // 2}") for value in range(len(totals) - 1)),
     )
@@ -162,10 +166,10 @@ def census_of(
     requested_k = [[value + 1 for value, n in enumerate(row[:-1]) if n or row[-1]] for row in counts]
     most = np.array([max(row, default=1) for row in requested_k], np.int64)
     return Census(
-        sizes,
-        dict.fromkeys(names, distinct),
-        {names: tally},
-        dict.fromkeys(names, most),
+        sizes=sizes,
+        values=dict.fromkeys(names, distinct),
+        tallies={names: tally},
+        requested_k=dict.fromkeys(names, most),
         persons=np.array(persons, np.int64),
         population=sum(persons) + sum(rest),
         records=sum(totals),
@@ -173,40 +177,46 @@ def census_of(
     )
 
 
+class OutcomeOptions(TypedDict, total=False):
+    """What else may be said of an outcome."""
+
+    weights: Sequence[float] | None
+    suppressed: int
+    starred: int
+    k: int
+    minorities: Mapping[str, int] | None
+
+
 def outcome_of(
     records: int,
     sizes: Sequence[int],
     penalties: Sequence[Sequence[float]],
     columns: Sequence[str],
-    *,
-    weights: Sequence[float] | None = None,
-    suppressed: int = 0,
-    starred: int = 0,
-    k: int = 1,
-    minorities: Mapping[str, int] | None = None,
+    **options: Unpack[OutcomeOptions],
 ) -> Outcome:
     """Return the outcome of classes of these sizes that lose this much in each column.
 
     Each column is taken for a number whose ``p``-th part is left open by a penalty of ``p``: what else metrics look
     at follows from that.
     """
+    weights, minorities = options.get("weights"), options.get("minorities")
     kept, lost = np.array(sizes, np.int64), np.array(penalties, np.float64).reshape(len(sizes), len(columns))
     return Outcome(
-        records,
-        tuple(columns),
-        np.ones(len(columns)) if weights is None else np.array(weights, np.float64),
-        suppressed,
-        len(kept),
-        int((kept * kept).sum()),
-        kept @ lost,
-        (kept @ (lost == 0.0)).astype(np.float64),
-        kept @ lost,
-        (kept @ np.log2(np.maximum(lost * records, 1.0))).astype(np.float64),
-        np.zeros(len(columns)),
-        np.full(len(columns), 10.0),
-        np.ones(len(columns)),
-        starred,
-        k,
+        records=records,
+        columns=tuple(columns),
+        weights=np.ones(len(columns)) if weights is None else np.array(weights, np.float64),
+        suppressed=options.get("suppressed", 0),
+        classes=len(kept),
+        squares=int((kept * kept).sum()),
+        penalty=kept @ lost,
+        exact=(kept @ (lost == 0.0)).astype(np.float64),
+        generalization_height=kept @ lost,
+        log_cover_size=(kept @ np.log2(np.maximum(lost * records, 1.0))).astype(np.float64),
+        log_value_counts=np.zeros(len(columns)),
+        distinct=np.full(len(columns), 10.0),
+        heights=np.ones(len(columns)),
+        starred=options.get("starred", 0),
+        k=options.get("k", 1),
         values=np.asarray(kept @ np.maximum(lost * 10.0, 1.0), np.float64),
         divergence=np.zeros(len(columns)),
         minorities={"class": 0} if minorities is None else minorities,
@@ -234,21 +244,21 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
     except Infeasible:
         return False
     assert source.frame.equals(before), "the input was changed"
-    assert release.audit_again(release.table).holds, "the audit must hold"
+    assert audit(release.table, policy, original=source.frame, owner=release.owner).holds, "the audit must hold"
     assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
     backwards: Any = anonymize(source.frame.reverse(), policy).table
     assert release.table.equals(backwards), "the order of the records must not matter"
-    decision = solve(source.frame, policy)
-    outcome = decision.outcome()
-    claimed = decision.loss
+    solution = solve_table(source, policy)
+    outcome = solution.outcome()
+    claimed = solution.loss
     assert _near(claimed, release.loss), f"the search claims a loss of {claimed}, the audit {release.loss}"
     for name, counted in release.audit.utility.items():
         metric = policy.loss if name == policy.loss.key() else find("utility", name)()
         assert isinstance(metric, Metric)
         if metric.known(outcome):
-            told = metric.measure(outcome)
-            assert _near(told.total, counted.total), f"{name}: the search claims {told}, the audit counts {counted}"
-            for column, value in told.columns.items():
+            claim = metric.measure(outcome)
+            assert _near(claim.total, counted.total), f"{name}: the search claims {claim}, the audit counts {counted}"
+            for column, value in claim.columns.items():
                 again = counted.columns[column]
                 assert _near(value, again), f"{name} of {column}: the search claims {value}, the audit counts {again}"
     return True
@@ -256,3 +266,13 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
 
 def _near(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-9 * max(abs(one), abs(other), 1.0)
+
+
+def encode_table(table: object, policy: Policy) -> Encoded:
+    """Return any table as a search sees it, for tests of searches."""
+    return encode(TableDictionary(treat(open_table(table).table, policy), policy))
+
+
+def solve_table(table: object, policy: Policy) -> Solution:
+    """Return what a search finds for any table."""
+    return solve(TableDictionary(treat(open_table(table).table, policy), policy))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.subtree._trees import Tree
+from shoal.algorithms.subtree._trees import ValueTree
 from shoal.policy import Policy
 
 NODES = {"*": {"Secondary": ["9th", "10th"], "University": ["BSc", "MSc"]}}
@@ -35,7 +35,7 @@ def credit_policy(name: str, k: int, class_column: str | None = None, **changes:
     return Policy(**{**base, **changes})
 
 
-def run_of(tree: Tree, node: int) -> str:
+def run_of(tree: ValueTree, node: int) -> str:
     """Return a label as its column and the first and last of its values."""
     names = tree.column.levels.domain.texts
     return f"{tree.column.name} {names[tree.codes[tree.low[node]]]}..{names[tree.codes[tree.high[node]]]}"

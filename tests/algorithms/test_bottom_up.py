@@ -13,8 +13,8 @@ from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 import shoal
 from shoal.algorithms.subtree.bottom_up import Generalizations
 from shoal.errors import Infeasible
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 ROOT, SECONDARY, UNIVERSITY, SEX = "education 10th..MSc", "education 10th..9th", "education BSc..MSc", "sex F..M"
 
@@ -25,7 +25,7 @@ def policy(k: int = 3, class_column: str | None = None, **changes: Any) -> Polic
 
 def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
     """Return the loss per gain of the generalizations at each step; the least is made."""
-    cut = Generalizations(encode(TABLE, asked).problem(asked), class_place)
+    cut = Generalizations(encode_table(TABLE, asked).problem(asked), class_place)
     steps = []
     while cut.lost > cut.problem.max_suppressed:
         scores = {}
@@ -179,6 +179,6 @@ def test_where_no_record_is_spared_the_loss_is_per_class_that_is_joined() -> Non
     table = pl.DataFrame([(x, y) for x in "ab" for y in "pqr"], schema=["x", "y"], orient="row")
     columns = {"x": "suppress", "y": {"hierarchy": "suppress", "weight": 1.2}}
     asked = policy(4, quasi_identifiers=columns, sensitive=[])
-    cut = Generalizations(encode(table, asked).problem(asked), None)
+    cut = Generalizations(encode_table(table, asked).problem(asked), None)
     assert cut.generalize()
     assert [len(set(at.tolist())) for at in cut.at] == [2, 1]

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.local._complete import complete
+from shoal.algorithms.local._complete import join_until_compliant
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Classes
-from shoal.pipeline.encode import encode
-from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 from shoal.recodings.local import Local
+from shoal.testing import encode_table, solve_table
 
 NAMES = ["k-member", "kaca", "bottom-up-merging", "top-down-greedy"]
 ROWS = st.lists(
@@ -56,7 +55,7 @@ def test_every_class_complies_and_only_equal_records_make_large_ones(
 ) -> None:
     table = table_of(rows)
     asked = policy(name, k, l, publish)
-    encoded = encode(table, asked)
+    encoded = encode_table(table, asked)
     problem = encoded.problem(asked)
     if not problem.holds(problem.together()).all():
         with pytest.raises(Infeasible):
@@ -123,30 +122,33 @@ def test_they_lose_less_than_mondrian_on_adult(name: str) -> None:
     known = shoal.datasets.policy("adult").quasi_identifiers
     columns = {column: known[column] for column in ("age", "sex", "education", "race")}
     asked = Policy(quasi_identifiers=columns, others="drop", models=[{"name": "k-anonymity", "k": 5}])
-    assert decide(table, asked.replace(algorithm=name)).loss < decide(table, asked.replace(algorithm="mondrian")).loss
+    assert (
+        solve_table(table, asked.replace(algorithm=name)).loss
+        < solve_table(table, asked.replace(algorithm="mondrian")).loss
+    )
 
 
 @settings(max_examples=80, deadline=None)
 @given(ROWS, st.integers(2, 5), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_complete_joins_only_what_must_be(rows: list[tuple[Any, ...]], k: int, l: int, seed: int) -> None:  # noqa: E741
     asked = policy("k-member", k, l)
-    problem = encode(table_of(rows), asked).problem(asked)
+    problem = encode_table(table_of(rows), asked).problem(asked)
     frequencies = problem.frequencies
     members = np.random.default_rng(seed).integers(0, 6, len(frequencies.cell_counts))
     if not problem.holds(problem.together()).all():
         with pytest.raises(Infeasible):
-            complete(problem, members)
+            join_until_compliant(problem, members)
         return
-    joined = complete(problem, members)
+    joined = join_until_compliant(problem, members)
     assert problem.holds(Classes.of(frequencies, joined)).all()
     assert sorted(set(joined)) == list(range(joined.max() + 1))
     assert len({(int(a), int(b)) for a, b in zip(members, joined, strict=True)}) == len(set(members.tolist()))
-    assert (complete(problem, joined) == joined).all()
+    assert (join_until_compliant(problem, joined) == joined).all()
 
 
 def test_complete_joins_the_cheapest_and_leaves_the_suppressed() -> None:
     table = pl.DataFrame({"age": [1, 2, 3, 10, 11, 40]})
     asked = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
-    problem = encode(table, asked).problem(asked)
+    problem = encode_table(table, asked).problem(asked)
     # 3 alone joins {1, 2} rather than {10, 11}; the class of 40 is suppressed
-    assert complete(problem, np.array([5, 5, 2, 9, 9, -1])).tolist() == [0, 0, 0, 1, 1, -1]
+    assert join_until_compliant(problem, np.array([5, 5, 2, 9, 9, -1])).tolist() == [0, 0, 0, 1, 1, -1]

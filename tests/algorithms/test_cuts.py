@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree._cuts import Cut
 from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import Tree
+from shoal.algorithms.subtree._trees import ValueTree
 from shoal.algorithms.subtree.bottom_up import Generalizations
 from shoal.algorithms.subtree.top_down_specialization import Specializations
 from shoal.frequencies.frequencies import Frequencies
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
+from shoal.testing import encode_table
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 
@@ -34,7 +34,7 @@ def problem_of(table: pl.DataFrame, share: float, columns: dict[str, Any], k: in
         max_suppressed=share,
         **more,
     )
-    return encode(table, policy).problem(policy)
+    return encode_table(table, policy).problem(policy)
 
 
 @st.composite
@@ -126,10 +126,10 @@ def test_forecasts_going_up_are_what_happens(problem: Problem) -> None:
         assert all((tree.top() == at).all() for tree, at in zip(cut.trees, cut.at, strict=True))
 
 
-def ages(hierarchy: dict[str, Any]) -> Tree:
+def ages(hierarchy: dict[str, Any]) -> ValueTree:
     table = pl.DataFrame({"age": list(range(1, 101)), "class": ["x"] * 100})
     problem = problem_of(table, 0.0, {"age": hierarchy})
-    return Tree.of(problem.columns[0], np.arange(100))
+    return ValueTree.of(problem.columns[0], np.arange(100))
 
 
 def test_levels_that_do_not_nest_are_left_out() -> None:
@@ -146,7 +146,7 @@ def test_labels_cost_what_their_classes_will_cost(publish: str, hierarchy: str |
         table = pl.DataFrame({"x": values, "class": ["x"] * 5})
         spec = {"hierarchy": hierarchy, "missing": "wildcard", "weight": 2}
         column = problem_of(table, 0.0, {"x": spec}, publish=publish).columns[0]
-        tree = Tree.halves(column, np.arange(5), np.ones(5, np.int64), 1)
+        tree = ValueTree.halves(column, np.arange(5), np.ones(5, np.int64), 1)
         for node in range(len(tree)):
             codes = np.arange(tree.low[node], tree.high[node] + 1)
             shown = FORMS[column.form](column.levels, Members(np.zeros(len(codes), np.int64), 1), codes)
@@ -157,7 +157,7 @@ def test_labels_cost_what_their_classes_will_cost(publish: str, hierarchy: str |
 def test_a_label_with_one_child_is_that_child() -> None:
     table = pl.DataFrame({"place": ["a", "c", "e"], "class": ["x"] * 3})
     problem = problem_of(table, 0.0, {"place": {"hierarchy": "tree", "nodes": NODES}})
-    tree = Tree.of(problem.columns[0], np.arange(3))
+    tree = ValueTree.of(problem.columns[0], np.arange(3))
     spans = list(zip(tree.low.tolist(), tree.high.tolist(), strict=True))
     assert spans == [(0, 2), (0, 0), (1, 2), (1, 1), (2, 2)]  # *, a (not north), south, c (not coast), e
 

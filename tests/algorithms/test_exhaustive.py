@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain.exhaustive import walked
+from shoal.algorithms.full_domain.exhaustive import walk_lattice
 from shoal.explore.lattice import lattice
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 
@@ -47,7 +47,7 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
 
 def every_node(table: pl.DataFrame, asked: Policy) -> dict[tuple[int, ...], tuple[int, int, float, int]]:
     """k, suppressed, certainty penalty and discernibility of each node, counted record by record."""
-    columns = encode(table, asked).columns
+    columns = encode_table(table, asked).columns
     indices = [{text: code for code, text in enumerate(c.levels.domain.texts)} for c in columns]
     k, found = asked.models[0].asked, {}
     for levels in product(*(range(column.max_level + 1) for column in columns)):
@@ -84,8 +84,8 @@ def test_the_optimum_and_every_node(table: pl.DataFrame, k: int, share: float) -
 
 def test_the_lattice_is_walked_once_each() -> None:
     table = pl.DataFrame({"age": [20, 30], "place": ["a", "e"], "sex": ["f", "m"]})
-    problem = encode(table, policy(2, 0.0)).problem(policy(2, 0.0))
-    nodes = [tuple(node) for looked in walked(Lattice(problem)) for node in looked.nodes.tolist()]
+    problem = encode_table(table, policy(2, 0.0)).problem(policy(2, 0.0))
+    nodes = [tuple(node) for looked in walk_lattice(Lattice(problem)) for node in looked.nodes.tolist()]
     assert len(nodes) == len(set(nodes)) == Lattice(problem).size == 4 * 4 * 2
 
 

@@ -15,8 +15,8 @@ import shoal
 from shoal.algorithms import Heuristic, Incognito
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.errors import Infeasible, PolicyError
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 PLACES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 
@@ -44,7 +44,7 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
 
 def left_over(table: pl.DataFrame, asked: Policy) -> dict[tuple[int, ...], int]:
     """The records that each node would have to suppress, counted record by record."""
-    columns = encode(table, asked).columns
+    columns = encode_table(table, asked).columns
     codes = [{text: code for code, text in enumerate(column.levels.domain.texts)} for column in columns]
     found = {}
     for levels in product(*(range(column.max_level + 1) for column in columns)):
@@ -68,7 +68,7 @@ def test_samarati_takes_a_node_of_the_lowest_height(table: pl.DataFrame, k: int,
         with pytest.raises(Infeasible):
             shoal.anonymize(table, asked)
         return
-    recoding: Any = asked.algorithm.search(encode(table, asked).problem(asked))
+    recoding: Any = asked.algorithm.search(encode_table(table, asked).problem(asked))
     assert tuple(recoding.levels.values()) in fine
     assert sum(recoding.levels.values()) == min(map(sum, fine))
 
@@ -83,7 +83,7 @@ def test_incognito_finds_all_minimal_nodes(table: pl.DataFrame, k: int, share: f
         for levels in fine
         if not any(other != levels and all(a <= b for a, b in zip(other, levels, strict=True)) for other in fine)
     }
-    lattice = Lattice(encode(table, asked).problem(asked))
+    lattice = Lattice(encode_table(table, asked).problem(asked))
     assert {tuple(node) for node in Incognito().minimal(lattice).tolist()} == lowest
 
 
@@ -93,7 +93,7 @@ def test_datafly_raises_the_column_with_most_values_and_no_further_than_it_must(
     table: pl.DataFrame, k: int, share: float
 ) -> None:
     asked = policy(k, share, "datafly")
-    problem = encode(table, asked).problem(asked)
+    problem = encode_table(table, asked).problem(asked)
     over, allowed = left_over(table, asked), min(k, int(share * table.height))
     if min(over.values()) > allowed:
         return

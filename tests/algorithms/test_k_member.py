@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.pipeline.solve import decide
 from shoal.policy import Policy
+from shoal.testing import solve_table
 
 
 def policy(k: int, **more: object) -> Policy:
@@ -54,10 +54,12 @@ def test_classes_have_at_least_k_and_fewer_than_2k_records(rows: list[tuple[int,
     if len(rows) < k:
         return
     asked = policy(k).replace(quasi_identifiers=["age", "place"])
-    recoding = decide(pl.DataFrame(rows, schema=["age", "place"], orient="row"), asked).recoding
+    recoding = solve_table(pl.DataFrame(rows, schema=["age", "place"], orient="row"), asked).recoding
     weights = recoding.weights  # type: ignore[attr-defined]
     if weights is None:
-        weights = decide(pl.DataFrame(rows, schema=["age", "place"], orient="row"), asked).encoded.frequencies.counts
+        weights = solve_table(
+            pl.DataFrame(rows, schema=["age", "place"], orient="row"), asked
+        ).encoded.frequencies.counts
     sizes = np.bincount(recoding.members, weights)  # type: ignore[attr-defined]
     assert sizes.min() >= k
     assert sizes.max() < 2 * k

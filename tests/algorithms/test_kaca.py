@@ -7,8 +7,8 @@ import pytest
 
 import shoal
 from shoal.algorithms.local.kaca import distances
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 NODES = {"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
 
@@ -22,7 +22,7 @@ def policy(k: int = 2, **more: object) -> Policy:
 
 
 def test_steps_near_the_top_weigh_more() -> None:
-    column = encode(pl.DataFrame({"place": ["a1", "a2", "b1", "b2"]}), policy()).columns[0]
+    column = encode_table(pl.DataFrame({"place": ["a1", "a2", "b1", "b2"]}), policy()).columns[0]
     # two steps: the first weighs 1/2, the one to the top 1
     assert distances(column, 1.0)[:, 0].tolist() == pytest.approx([0, 1 / 3, 1])
     assert distances(column, 0.0)[:, 0].tolist() == pytest.approx([0, 1 / 2, 1])

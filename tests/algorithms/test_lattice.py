@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.full_domain import _lattice, _walk
-from shoal.algorithms.full_domain._lattice import Lattice, Looked
+from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
 from shoal.errors import Infeasible
 from shoal.explore.lattice import lattice
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 from shoal.utility.certainty_penalty import CertaintyPenalty
 from shoal.utility.class_size import ClassSize
 from shoal.utility.discernibility import Discernibility
@@ -30,12 +30,14 @@ COMMON = settings(
 )
 FREE = -1
 
+COSTS = ("penalty", "exact", "generalization_height", "log_cover_size")
+
 
 class Plain:
     """A table, record by record: what each shows at a node, and what becomes of it."""
 
     def __init__(self, table: pl.DataFrame, policy: Policy) -> None:
-        self.columns = encode(table, policy).columns
+        self.columns = encode_table(table, policy).columns
         self.policy, self.specs = policy, list(policy.quasi_identifiers.values())
         names = [column.name for column in self.columns]
         self.all = list(table.iter_rows(named=True))
@@ -91,7 +93,7 @@ class Plain:
         return {
             "smallest": min((self._persons(numbers) for numbers in members.values()), default=0),
             "suppressed": len(out),
-            "apart": [self._apart(index, rows, out) for index in range(len(levels))],
+            "suppressed_entropy": [self._suppressed_entropy(index, rows, out) for index in range(len(levels))],
             **self._sums(levels, kept, sizes, len(self.all)),
             "whole": self._sums(levels, whole, list(everyone.values()), len(rows)),
         }
@@ -112,19 +114,19 @@ class Plain:
                 return False
         return True
 
-    def _apart(self, index: int, rows: list[Any], out: list[int]) -> float:
+    def _suppressed_entropy(self, index: int, rows: list[Any], out: list[int]) -> float:
         alike = Counter(rows[number][index] for number in out)
         return sum(log2(len(out) / alike[rows[number][index]]) for number in out)
 
     def _sums(self, levels: tuple[int, ...], kept: list[int], sizes: list[int], records: int) -> dict[str, Any]:
-        sums: dict[str, Any] = {name: [0.0] * len(levels) for name in ("lost", "exact", "climbed", "blurred")}
+        sums: dict[str, Any] = {name: [0.0] * len(levels) for name in COSTS}
         for index, level in enumerate(levels):
             for number in kept:
                 cost = self._cost(index, level, self.values[number][index])
-                for name, value in zip(("lost", "exact", "climbed", "blurred"), cost, strict=True):
+                for name, value in zip(COSTS, cost, strict=True):
                     sums[name][index] += value
         weights = [spec.weight for spec in self.specs]
-        penalties = [lost + records - len(kept) for lost in sums["lost"]]
+        penalties = [penalty + records - len(kept) for penalty in sums["penalty"]]
         total = sum(weight * penalty for weight, penalty in zip(weights, penalties, strict=True))
         return {
             **sums,
@@ -149,16 +151,16 @@ class Plain:
         return penalty, float(penalty == 0.0), climbed, log2(max(len(alike), 1))
 
 
-def compare(looked: Looked, plain: Plain, nodes: list[tuple[int, ...]]) -> None:
+def compare(looked: NodeOutcomes, plain: Plain, nodes: list[tuple[int, ...]]) -> None:
     outcome: Any = looked.outcome
     for number, levels in enumerate(nodes):
         expected = plain.node(levels)
         assert looked.smallest[number] == expected["smallest"], levels
         assert looked.suppressed[number] == expected["suppressed"], levels
-        assert outcome.apart[number] == pytest.approx(expected["apart"], abs=1e-9), levels
+        assert outcome.suppressed_entropy[number] == pytest.approx(expected["suppressed_entropy"], abs=1e-9), levels
         for which, sums in ((outcome, expected), (outcome.whole, expected["whole"])):
             assert (which.classes[number], which.squares[number]) == (sums["classes"], sums["squares"]), levels
-            for name in ("lost", "exact", "climbed", "blurred"):
+            for name in COSTS:
                 assert getattr(which, name)[number] == pytest.approx(sums[name], abs=1e-9), (levels, name)
             for metric in (CertaintyPenalty(), Discernibility(), ClassSize()):
                 assert metric.totals(which)[number] == pytest.approx(sums[metric.key()], abs=1e-12), (levels, metric)
@@ -166,7 +168,7 @@ def compare(looked: Looked, plain: Plain, nodes: list[tuple[int, ...]]) -> None:
 
 def lattice_of(table: pl.DataFrame, policy: Policy) -> Lattice | None:
     try:
-        return Lattice(encode(table, policy).problem(policy.replace(max_suppressed=1.0)))
+        return Lattice(encode_table(table, policy).problem(policy.replace(max_suppressed=1.0)))
     except Infeasible:  # every record has a missing value that suppresses it
         return None
 
@@ -200,10 +202,10 @@ def test_free_columns_are_left_out(case: tuple[pl.DataFrame, Policy], data: st.D
     compare(space.look(coded), Plain(table, policy), nodes)
 
 
-def fields(looked: Looked) -> list[Any]:
+def fields(looked: NodeOutcomes) -> list[Any]:
     one: Any = looked.outcome
-    names = ("suppressed", "classes", "squares", "lost", "exact", "climbed", "blurred")
-    return [looked.smallest, one.apart, *(getattr(o, name) for o in (one, one.whole) for name in names)]
+    names = ("suppressed", "classes", "squares", "penalty", "exact", "generalization_height", "log_cover_size")
+    return [looked.smallest, one.suppressed_entropy, *(getattr(o, name) for o in (one, one.whole) for name in names)]
 
 
 @settings(COMMON, max_examples=30)
@@ -218,7 +220,7 @@ def test_neither_threads_nor_order_nor_room_change_anything(case: tuple[pl.DataF
     random.shuffle(order)
     alone = fields(space.look(nodes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lattice, "cores", lambda: 3)
+        patch.setattr(_lattice, "count_cores", lambda: 3)
         patch.setattr(_lattice, "_WORTH_THREADS", 0)
         patch.setattr(_walk, "_ROWS", 1)
         together = fields(space.look(nodes[order]))

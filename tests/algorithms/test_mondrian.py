@@ -55,14 +55,14 @@ def test_relaxed_cuts_share_equal_values() -> None:
 def test_relaxed_classes_are_never_twice_too_large() -> None:
     table = shoal.datasets.adult(part="test").select("age", "education-num").head(2000)
     relaxed = policy(["age", "education-num"], k=10, algorithm={"name": "mondrian", "cuts": "relaxed"})
-    from shoal.pipeline.solve import decide
+    from shoal.testing import solve_table
 
-    decision = decide(table, relaxed)
-    sizes = np.bincount(decision.recoding.members, decision.recoding.weights)  # type: ignore[attr-defined]
+    solution = solve_table(table, relaxed)
+    sizes = np.bincount(solution.recoding.members, solution.recoding.weights)  # type: ignore[attr-defined]
     wide = [c for c in range(len(sizes)) if sizes[c] >= 20]
-    tuples = decision.encoded.frequencies.cell_tuples[decision.recoding.cells]  # type: ignore[attr-defined]
+    tuples = solution.encoded.frequencies.cell_tuples[solution.recoding.cells]  # type: ignore[attr-defined]
     for number in wide:  # only equal records stay together
-        assert len(set(tuples[decision.recoding.members == number])) == 1  # type: ignore[attr-defined]
+        assert len(set(tuples[solution.recoding.members == number])) == 1  # type: ignore[attr-defined]
 
 
 def test_weights_decide_which_column_is_cut() -> None:

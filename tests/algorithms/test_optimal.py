@@ -22,9 +22,9 @@ from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies.frequencies import Classes
 from shoal.models.base import Census, Holds, PrivacyModel
 from shoal.models.k_anonymity import KAnonymity
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
+from shoal.testing import encode_table
 from shoal.utility.base import Floats, Metric, Outcome
 
 from .cases import NODES, cases
@@ -36,7 +36,7 @@ COMMON = settings(
 
 def problem_of(table: pl.DataFrame, policy: Policy) -> Problem | None:
     try:
-        return encode(table, policy).problem(policy)
+        return encode_table(table, policy).problem(policy)
     except Infeasible:
         return None
 

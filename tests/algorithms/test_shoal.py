@@ -17,14 +17,13 @@ from tests.strategies import tables_and_policies, unexplained
 import shoal
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.algorithms.local._sequence import _Cut
-from shoal.algorithms.local._snake import keys_of, ruled
-from shoal.algorithms.local._units import Units, _heaps
+from shoal.algorithms.local._snake import make_keys, order_keys
+from shoal.algorithms.local._units import Units, _heap_up
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Frequencies
-from shoal.pipeline.encode import encode
-from shoal.pipeline.solve import decide
 from shoal.policy import Policy
 from shoal.recodings.forms import FORMS, Members
+from shoal.testing import encode_table, solve_table
 
 TREE = {"hierarchy": "tree", "nodes": {"*": {"ab": ["a", "b"], "cde": {"c": ["c"], "de": ["d", "e"]}}}}
 
@@ -58,7 +57,7 @@ def test_every_model_holds_whatever_the_order(case: tuple[pl.DataFrame, Policy],
     except Infeasible:
         return
     assert release.audit.holds
-    bound = decide(table, asked).bounded(LowerBound(effort=0.0)).bound
+    bound = solve_table(table, asked).bounded(LowerBound(effort=0.0)).bound
     assert bound is not None
     assert bound <= release.loss + 1e-9
     shuffled = table.sample(fraction=1.0, shuffle=True, seed=seed)
@@ -82,14 +81,14 @@ def test_more_effort_never_loses_more(publish: str, seed: int) -> None:
     table = mixed(250, seed)[["age", "place", "who"]]
     efforts = [0.0, 0.1, 0.3, 1.0, 2.0]
     asked = [policy({"age": {}, "place": TREE, "who": {}}, 4, effort, publish=publish, seed=seed) for effort in efforts]
-    losses = [decide(table, one).loss for one in asked]
+    losses = [solve_table(table, one).loss for one in asked]
     assert all(after <= before + 1e-9 for before, after in pairwise(losses))
     assert losses[-1] < losses[0]
 
 
 def best_of_all(table: pl.DataFrame, asked: Policy, k: int) -> float:
     """The least loss of all ways to put records into classes of k or more, by recursion over sets of records."""
-    encoded = encode(table, asked)
+    encoded = encode_table(table, asked)
     codes, count = encoded.frequencies.tuples[encoded.frequencies.cell_tuples[encoded.cell_of_record]], table.height
     weight = sum(column.weight for column in encoded.columns)
     whole = (1 << count) - 1
@@ -121,7 +120,7 @@ def test_small_tables_come_near_the_best() -> None:
         table = mixed(count, seed)[["age", "place"]].with_columns(other=random.choice(list("pqrstu"), count))
         columns = {"age": {"weight": 2.0}, "place": TREE, "other": {"weight": 0.5}}
         asked = policy(columns, k, 1.0, publish=["labels", "ranges", "sets"][seed % 3])
-        best, found = best_of_all(table, asked, k), decide(table, asked).loss
+        best, found = best_of_all(table, asked, k), solve_table(table, asked).loss
         assert found >= best - 1e-9
         ratios.append(found / best if best else 1.0 + found)
     assert np.mean(ratios) <= 1.05
@@ -142,9 +141,9 @@ def test_ctrl_c_ends_the_search_with_what_it_has() -> None:
 
 def test_seconds_end_the_search() -> None:
     table = mixed(3000)
-    decide(table, policy(["age", "place"], 3, 0.1))  # compiled
+    solve_table(table, policy(["age", "place"], 3, 0.1))  # compiled
     started = time.monotonic()
-    release = decide(table, policy(["age", "place"], 3, 1000.0, how={"seconds": 0.2}))
+    release = solve_table(table, policy(["age", "place"], 3, 1000.0, how={"seconds": 0.2}))
     assert time.monotonic() - started < 20
     assert release.attained["k-anonymity"] >= 3
 
@@ -153,7 +152,7 @@ def test_one_class_of_many_records_is_quick() -> None:
     random = np.random.default_rng(0)
     table = pl.DataFrame({"a": random.random(5000), "b": random.random(5000)})
     started = time.process_time()
-    found = decide(table, policy(["a", "b"], 2501, 1.0))
+    found = solve_table(table, policy(["a", "b"], 2501, 1.0))
     assert found.publication.classes.count == 1
     assert time.process_time() - started < 15
 
@@ -162,11 +161,11 @@ def test_one_class_of_many_records_is_quick() -> None:
 def test_all_values_distinct(columns: int) -> None:
     random = np.random.default_rng(columns)
     table = pl.DataFrame({f"c{index}": random.normal(size=300) for index in range(columns)})
-    quick, found = (decide(table, policy(table.columns, 5, effort)) for effort in (0.0, 0.5))
+    quick, found = (solve_table(table, policy(table.columns, 5, effort)) for effort in (0.0, 0.5))
     sizes = found.publication.classes.sizes
     assert sizes.min() >= 5
     assert found.loss <= quick.loss
-    mondrian = decide(table, policy(table.columns, 5).replace(algorithm="mondrian"))
+    mondrian = solve_table(table, policy(table.columns, 5).replace(algorithm="mondrian"))
     assert found.loss <= mondrian.loss
 
 
@@ -178,14 +177,14 @@ def test_all_records_equal() -> None:
 
 def test_too_few_records() -> None:
     with pytest.raises(Infeasible):
-        decide(pl.DataFrame({"a": [1, 2]}), policy(["a"], 3))
+        solve_table(pl.DataFrame({"a": [1, 2]}), policy(["a"], 3))
 
 
 @pytest.mark.parametrize(("values", "most"), [(300, 15), (100_000, 25)])
 def test_sets_of_many_values(values: int, most: float) -> None:
     table = pl.DataFrame({"a": [f"v{code:06}" for code in range(values)]})
     started = time.process_time()
-    found = decide(table, policy(["a"], 5, 0.05, publish="sets"))
+    found = solve_table(table, policy(["a"], 5, 0.05, publish="sets"))
     assert time.process_time() - started < most
     assert found.publication.classes.sizes.min() >= 5
     assert found.loss < 10 / values  # no class of twice the least size
@@ -252,7 +251,7 @@ def test_the_search_finds_something_where_values_must_differ() -> None:
         models=[{"name": "distinct-l-diversity", "on": "illness", "l": 3}],
     )
     quick, found = (
-        decide(mixed(400), asked.replace(algorithm={"name": "shoal", "effort": effort})) for effort in (0.0, 0.5)
+        solve_table(mixed(400), asked.replace(algorithm={"name": "shoal", "effort": effort})) for effort in (0.0, 0.5)
     )
     assert found.loss < quick.loss
 
@@ -274,7 +273,7 @@ def test_outliers_are_suppressed_where_that_loses_less() -> None:
 def test_a_long_tail_loses_less_where_records_may_be_suppressed() -> None:
     ages = [*np.random.default_rng(0).integers(20, 30, 200).tolist(), 500, 1_000, 2_000, 4_000, 50_000]
     table = pl.DataFrame({"age": ages, "place": [*"ab"] * 102 + ["a"]})
-    kept, spared = (decide(table, policy(["age", "place"], 4, max_suppressed=share)) for share in (0.0, 0.02))
+    kept, spared = (solve_table(table, policy(["age", "place"], 4, max_suppressed=share)) for share in (0.0, 0.02))
     assert spared.loss < kept.loss
 
 
@@ -283,7 +282,7 @@ def test_fifty_thousand_records_take_seconds() -> None:
     table = pl.DataFrame({"a": random.integers(0, 80, 50_000), "b": random.choice(list("abcdefgh"), 50_000)})
     table = table.with_columns(c=random.integers(0, 300, 50_000))
     started = time.process_time()
-    found = decide(table, policy(table.columns, 10, 0.1))
+    found = solve_table(table, policy(table.columns, 10, 0.1))
     assert time.process_time() - started < 15
     assert found.publication.classes.sizes.min() >= 10
 
@@ -310,7 +309,7 @@ def test_more_effort_never_loses_more_whatever_is_asked(more: dict[str, Any], se
         policy(columns, 4, effort, seed=seed, sensitive=["illness"], identifiers=["who"], **dict(more))
         for effort in (0.0, 0.1, 0.2, 0.5, 1.0)
     ]
-    losses = [decide(table, one).loss for one in asked]
+    losses = [solve_table(table, one).loss for one in asked]
     assert all(after <= before + 1e-9 for before, after in pairwise(losses))
 
 
@@ -325,7 +324,7 @@ def test_boundaries_are_kept_without_any_effort(weight: float, seed: int) -> Non
     suppress = {"hierarchy": "suppress"}
     columns = {"one": suppress, "two": suppress, "place": {**TREE, "boundaries": ["ab", "cde"], "weight": weight}}
     model = {"name": "t-closeness", "on": "illness", "t": 0.2}
-    found = decide(table, policy(columns, 3, 0.0, sensitive=["illness"], models=[model]))
+    found = solve_table(table, policy(columns, 3, 0.0, sensitive=["illness"], models=[model]))
     assert found.publication.suppressed == 0
 
 
@@ -342,9 +341,9 @@ def test_a_class_that_has_nothing_to_say_is_not_made_of_people_who_may_not_be_su
 
 
 def first_cut(table: pl.DataFrame, asked: Policy) -> tuple[_Cut, Units]:
-    problem = encode(table, asked).problem(asked)
+    problem = encode_table(table, asked).problem(asked)
     units = Units.of(problem)
-    return _Cut.of(units, ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns)), units
+    return _Cut.of(units, order_keys(make_keys(problem.columns, units.codes, units.weights), problem.columns)), units
 
 
 def test_many_equal_records_of_unequal_kinds_are_mixed() -> None:
@@ -387,9 +386,9 @@ def test_frequent_tuples_are_heaped_up() -> None:
     counts = np.array([1, 1000, 330, 33, 9])
     tuples = np.zeros((5, 1), np.int32)
     frequencies = Frequencies(tuples, np.arange(5), counts, np.zeros((5, 0), np.int32))
-    heaps, records = _heaps(frequencies, 330)
+    heaps, records = _heap_up(frequencies, 330)
     assert np.bincount(heaps, records).tolist() == counts.tolist()
     assert np.bincount(heaps).tolist() == [1, 3 + 1, 1, 3 + 3, 9]
     assert (np.diff(heaps) >= 0).all()
-    small, ones = _heaps(frequencies, 30)  # a k below 64 knows no small heaps
+    small, ones = _heap_up(frequencies, 30)  # a k below 64 knows no small heaps
     assert set(ones.tolist()) == {30, 1} and np.bincount(small, ones).tolist() == counts.tolist()

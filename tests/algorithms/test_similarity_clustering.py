@@ -16,11 +16,11 @@ import shoal
 from shoal import testing
 from shoal.algorithms import Problem, SimilarityClustering
 from shoal.algorithms.local._similarity import Contingency, range_distances
-from shoal.algorithms.local.similarity_clustering import apart, evenly, smallest
+from shoal.algorithms.local.similarity_clustering import find_smallest, separate_parts, share_evenly
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 
 def policy(columns: Any, k: int = 2, **changes: Any) -> Policy:
@@ -33,7 +33,7 @@ def policy(columns: Any, k: int = 2, **changes: Any) -> Policy:
 
 
 def problem_of(table: pl.DataFrame, asked: Policy) -> Problem:
-    return encode(table, asked).problem(asked)
+    return encode_table(table, asked).problem(asked)
 
 
 def shown(table: pl.DataFrame, asked: Policy) -> Counter[Any]:
@@ -135,7 +135,7 @@ def test_equal_records_with_different_illnesses_are_mixed() -> None:
     models = [{"name": "k-anonymity", "k": 4}, {"name": "distinct-l-diversity", "on": "ill", "l": 2}]
     published = shoal.anonymize(table, policy(["age"], sensitive=["ill"], models=models)).table
     # of 6 flus and 3 colds the first class takes 3 and 1, the second 2 and 2; what is left has flu and joins the first
-    assert evenly(np.array([6, 3]), 4).tolist() == [3, 1]
+    assert share_evenly(np.array([6, 3]), 4).tolist() == [3, 1]
     assert Counter(published.rows()) == {  # type: ignore[attr-defined]
         ("20", "flu"): 2,
         ("20", "cold"): 2,
@@ -155,7 +155,7 @@ def test_boundaries_keep_records_apart() -> None:
     table = pl.DataFrame({"x": list("aabbccddef")})
     spec = {"hierarchy": "tree", "nodes": nodes, "boundaries": ["low", "high"]}
     asked = policy({"x": spec}, publish="sets")
-    assert apart(problem_of(table, asked)).tolist() == [0, 0, 1, 1, 2, 2]
+    assert separate_parts(problem_of(table, asked)).tolist() == [0, 0, 1, 1, 2, 2]
     assert set(shown(table, policy({"x": spec}, 3, publish="sets", max_suppressed=0.2))) == {"{a, b}", "{c, d}"}
     for k, share in ((3, 0.0), (5, 1.0)):
         with pytest.raises(Infeasible):
@@ -182,8 +182,8 @@ def test_classes_that_fail_after_joining_are_given_up(records: int) -> None:
 
 
 def test_smallest_finds_the_fewest_records_that_comply() -> None:
-    assert smallest(lambda size: size if size >= 37 else None, 5, 1000) == 37
-    assert smallest(lambda size: size if size >= 37 else None, 5, 36) is None
+    assert find_smallest(lambda size: size if size >= 37 else None, 5, 1000) == 37
+    assert find_smallest(lambda size: size if size >= 37 else None, 5, 36) is None
 
 
 def test_the_contingency_table_is_updated() -> None:

@@ -13,14 +13,13 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.local.spanning_tree import SpanningTree, _blocks, _joined, minimum_spanning_forest
+from shoal.algorithms.local.spanning_tree import SpanningTree, _blocks, _join, minimum_spanning_forest
 from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies.frequencies import Classes
 from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
 from shoal.kernels.plain.spanning import distance_matrix
-from shoal.pipeline.encode import encode
-from shoal.pipeline.solve import decide
 from shoal.policy import Policy
+from shoal.testing import encode_table, solve_table
 
 NODES = {"*": {"left": ["a", "b", "c"], "right": {"near": ["d"], "far": ["e", "f"]}}}
 ROWS = st.lists(
@@ -75,7 +74,7 @@ def plain_columns(problem: Problem) -> list[dict[str, Any]]:
 @given(ROWS, st.sampled_from(["labels", "ranges", "sets"]))
 def test_no_spanning_tree_is_shorter(rows: list[tuple[Any, ...]], publish: str) -> None:
     asked = policy(SpanningTree(), publish=publish)
-    problem = encode(table_of(rows), asked).problem(asked)
+    problem = encode_table(table_of(rows), asked).problem(asked)
     forest = minimum_spanning_forest(problem, 40_000)
     assert forest.trees == 1
     matrix = distance_matrix(problem.frequencies.tuples, plain_columns(problem))
@@ -93,7 +92,7 @@ def test_every_class_satisfies_every_model(
 ) -> None:
     asked = policy(algorithm, k, diverse, publish=publish)
     table = table_of(rows)
-    problem = encode(table, asked).problem(asked)
+    problem = encode_table(table, asked).problem(asked)
     whole = len(rows) >= k and len({illness for *_, illness in rows}) >= diverse
     if not whole:
         with pytest.raises(Infeasible):
@@ -106,7 +105,7 @@ def test_every_class_satisfies_every_model(
     assert classes.records.min() >= k
     assert not diverse or classes.distinct(problem.background.columns["illness"]).min() >= diverse
     assert problem.holds(classes).all()
-    backwards = algorithm.search(encode(table.reverse(), asked).problem(asked))
+    backwards = algorithm.search(encode_table(table.reverse(), asked).problem(asked))
     assert (found.members == backwards.members).all()
 
 
@@ -124,9 +123,9 @@ def test_the_increase_of_the_loss_spares_a_large_class(by_increase: bool, partne
     # the loss rises by 21 × 5 - 20 × 4 = 25 with the former, by 3 × 6 - 0 = 18 with the latter
     ages = [15, 16, 17, 18, 19] * 4 + [20] + [26, 26]
     asked = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
-    problem = encode(pl.DataFrame({"age": ages}), asked).problem(asked)
+    problem = encode_table(pl.DataFrame({"age": ages}), asked).problem(asked)
     classes, block = np.array([0, 0, 0, 0, 0, 1, 2]), np.zeros(7, np.int64)
-    joined = _joined(problem, classes, block, by_increase=by_increase)
+    joined = _join(problem, classes, block, by_increase=by_increase)
     assert joined[5] == joined[sorted(set(ages)).index(partner)]
     assert joined.max() == 1
 
@@ -184,7 +183,7 @@ def test_parameters_are_checked() -> None:
 @given(ROWS, st.integers(1, 9))
 def test_blocks_are_small_and_hold_every_tuple_once(rows: list[tuple[Any, ...]], most: int) -> None:
     asked = policy(SpanningTree())
-    problem = encode(table_of(rows), asked).problem(asked)
+    problem = encode_table(table_of(rows), asked).problem(asked)
     blocks = _blocks(problem.columns, problem.frequencies.tuples, most)
     assert max(len(block) for block in blocks) <= most
     assert sorted(np.concatenate(blocks).tolist()) == list(range(len(problem.frequencies.tuples)))
@@ -198,8 +197,10 @@ def test_blocks_lose_little() -> None:
         models=[{"name": "k-anonymity", "k": 5}],
         algorithm={"name": "spanning-tree", "removal": "allowable"},
     )
-    whole = decide(table, asked).loss
-    cut = decide(table, asked.replace(algorithm={"name": "spanning-tree", "removal": "allowable", "block": 600})).loss
+    whole = solve_table(table, asked).loss
+    cut = solve_table(
+        table, asked.replace(algorithm={"name": "spanning-tree", "removal": "allowable", "block": 600})
+    ).loss
     assert whole < cut < 1.3 * whole
 
 

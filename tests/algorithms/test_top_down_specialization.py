@@ -16,8 +16,8 @@ import shoal
 from shoal.algorithms.subtree._trees import runs_anywhere
 from shoal.algorithms.subtree.top_down_specialization import Specializations
 from shoal.errors import Infeasible, PolicyError
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 
 def policy(k: int = 2, class_column: str | None = None, **changes: Any) -> Policy:
@@ -26,7 +26,7 @@ def policy(k: int = 2, class_column: str | None = None, **changes: Any) -> Polic
 
 def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
     """Return the scores of the valid specializations at each step; the best is made."""
-    cut = Specializations(encode(TABLE, asked).problem(asked), class_place)
+    cut = Specializations(encode_table(TABLE, asked).problem(asked), class_place)
     steps = []
     while True:
         scores = {}
@@ -143,7 +143,7 @@ def test_records_that_a_division_surely_loses_are_counted() -> None:
     asked = policy(3, quasi_identifiers={"income": {}, "sex": "suppress"})
     rows = [(1, "F"), (2, "F"), (2, "M"), (3, "M"), (3, "F"), (9, "F"), (9, "M")]
     table = pl.DataFrame([(*row, "good") for row in rows], schema=["income", "sex", "credit"], orient="row")
-    cut = Specializations(encode(table, asked).problem(asked), None)
+    cut = Specializations(encode_table(table, asked).problem(asked), None)
     assert cut._least_lost(0, 0, 3).tolist() == [1, 0, 2]
     cut.step(1, 0)  # F 1 2 3 9 and M 2 3 9: with M no division leaves 3 on each side
     assert cut._least_lost(0, 0, 3).tolist() == [1, 2 + 2 + 1 + 2, 1 + 2 + 1]
@@ -217,7 +217,7 @@ def test_nothing_is_left_that_could_be_told(rows: list[Any], k: int, class_colum
     release = shoal.anonymize(table, asked)
     assert release.audit.holds
     assert release.audit.suppressed == 0
-    problem = encode(table, asked).problem(asked)
+    problem = encode_table(table, asked).problem(asked)
     cut = Specializations(problem, 0 if class_column else None)
     while cut.specialize():
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from math import inf
 from pathlib import Path
 
@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.auditing.roles import Roles
+from shoal.auditing.audit_policy import Roles
+from shoal.auditing.reading import Reader
 from shoal.auditing.schema import schema
 from shoal.auditing.wildcards import matching_anything
-from shoal.encoding.domains import Domain
+from shoal.encoding.labels import read_label
+from shoal.engines.counted import CountedTable
 from shoal.errors import AuditFailed, Misfit, PolicyError
 from shoal.policy import Policy
 
@@ -102,9 +104,7 @@ def test_a_table_in_the_style_of_the_utd_toolbox_is_read_with_its_hierarchy() ->
 )
 def test_notations_cover_what_they_say(text: str, covered: list[int]) -> None:
     raw = pl.DataFrame({"age": [-3, 20, 24, 25, 30]})
-    from shoal.auditing.reading import Reader
-
-    reader = Reader(raw, "age", Roles(quasi_identifiers=["age"]))
+    reader = Reader(CountedTable(raw), "age", Roles(quasi_identifiers=["age"]))
     assert [value for value in raw["age"] if reader.covers(text, str(value))] == covered
     assert reader.penalty(text) is not None
 
@@ -126,12 +126,20 @@ def test_what_fits_no_value_is_a_note_where_nothing_is_promised_and_a_fault_else
 
 
 def test_half_open_ranges_of_dates() -> None:
-    from shoal.auditing.notations import span_of
+    days = read_label("[2020-01-01, 2020-02-01)", "date")
+    assert days.greatest - days.least == 30
 
-    days = Domain("date", pl.Series(["2020-01-01", "2020-12-31"]).str.to_date().to_physical().to_numpy(), ("a", "b"))
-    span = span_of("[2020-01-01, 2020-02-01)", days)
-    assert span is not None
-    assert span.high - span.low == 30
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [("2020", 3), ("2020-Q1", 2), ("2020-01", 1), ("[2020, 2021]", 4), ("2020-01-31 - 2020-02-01", 2)],
+)
+def test_periods_in_tables_of_others(text: str, covered: int) -> None:
+    days = pl.DataFrame({"day": [date(2020, 1, 31), date(2020, 2, 1), date(2020, 12, 31), date(2021, 6, 1)]})
+    for raw in (days, days.select(pl.col("day").cast(pl.Datetime("us")) + timedelta(hours=9))):
+        reader = Reader(raw, "day", Roles(quasi_identifiers=["day"]))
+        assert [reader.covers(text, value) for value in raw["day"].cast(pl.String)].count(True) == covered
+        assert reader.penalty(text) is not None
 
 
 @pytest.mark.parametrize("sign", ["*", "", "NULL", None, "NA"])

@@ -15,8 +15,10 @@ from tests.strategies import tables_and_policies, unexplained
 
 import shoal
 from shoal.auditing import Fidelity
-from shoal.auditing.reread import columns_of
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.reread import reread_columns
 from shoal.cli import run
+from shoal.engines.counted import CountedTable
 from shoal.errors import Infeasible, Misfit, PolicyError
 from shoal.policy import Policy
 
@@ -53,7 +55,7 @@ def statistics_of(table: pl.DataFrame, original: pl.DataFrame = TABLE, policy: P
     ],
 )
 def test_what_stands_for_a_range_is_as_asked_and_told(standing: Any, expected: list[float]) -> None:
-    column = columns_of(published(), TABLE, POLICY, standing, TABLE)["age"].column
+    column = reread_columns(published(), TABLE, OriginalTable(CountedTable(TABLE), POLICY), standing)["age"].column
     assert column.numbers is not None
     assert column.numbers[0].tolist() == AGES
     assert column.numbers[1].tolist() == pytest.approx(expected, abs=1e-3)
@@ -225,7 +227,7 @@ def test_any_release_has_statistics_that_json_can_hold(case: tuple[pl.DataFrame,
             policy,
             original=table,
             subjects=release.subjects,
-            requested_k=release.requested_k,
+            requested_k=release.owner.requested_k,
             statistics=asked,
         )
         text = json.dumps(audit.to_dict(), allow_nan=False)

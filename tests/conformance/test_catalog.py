@@ -308,7 +308,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 def test_public_names_are_frozen() -> None:
     folders = {"algorithms", "catalog", "datasets", "errors", "hierarchies", "models", "risk", "utility"}
     values = {"Audit", "AuditFailed", "Infeasible", "Misfit", "Policy", "PolicyError", "Release", "ShoalError"}
-    verbs = {"TableError", "anonymize", "audit", "read", "report", "suggest"}
+    verbs = {"TableError", "anonymize", "audit", "check", "read", "report", "suggest"}
     values |= {"CountedTable", "Tallied", "NotFound"}
     verbs |= {"anonymize_file", "audit_file"}
     assert set(shoal.__all__) == folders | values | verbs

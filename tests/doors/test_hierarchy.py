@@ -246,6 +246,14 @@ def test_check_says_what_is_wrong(data: Path, name: str) -> None:
     assert '"fits": false' in told
 
 
+def test_a_dash_ends_where_the_next_label_starts(data: Path) -> None:
+    labels = {"20 - 25": range(20, 25), "25 - 30": range(25, 30)}
+    assert "fits" in run("check", data, "-c", "age", "--file", tree(data, "touching", **labels))
+    wrong = {"20 - 25": range(20, 26), "25 - 30": range(26, 30)}
+    told = run("check", data, "-c", "age", "--file", tree(data, "touching", **wrong), check=1)
+    assert "values lie outside their label; got 25 under '20 - 25'" in told
+
+
 def test_check_names_a_child_with_two_parents(data: Path) -> None:
     path = data.parent / "two.csv"
     path.write_text("a;x;1;*\nb;x;2;*\nc;y;2;*\nd;y;2;*\n")

@@ -18,11 +18,11 @@ from typing import Any
 import httpx
 import uvicorn
 
-from shoal.gateway.config import Client, GatewayConfig
-from shoal.gateway.keys import hashed
+from shoal.gateway.app import create_app
+from shoal.gateway.config import ClientConfig, GatewayConfig
+from shoal.gateway.keys import hash_key
 from shoal.gateway.logs import Log
 from shoal.gateway.mediator import Gateway
-from shoal.gateway.service import make
 from tests.gateway.conftest import EXAMPLE
 
 KEYS = {name: f"{name}.secret-of-{name}" for name in ("ann", "bob", "aud", "north", "late")}
@@ -31,16 +31,16 @@ ROLES = {"aud": ("auditor",), "north": ("owner",)}
 
 @cache
 def hash_of(key: str) -> str:
-    return hashed(key)
+    return hash_key(key)
 
 
-def clients(**changes: dict[str, Any]) -> dict[str, Client]:
+def clients(**changes: dict[str, Any]) -> dict[str, ClientConfig]:
     """Return two clients, an auditor, an owner, and a client whose key has expired."""
     said: dict[str, dict[str, Any]] = {name: {"roles": ROLES.get(name, ("client",)), "rate": 100_000} for name in KEYS}
     said["late"]["expires"] = "2020-01-01"
     for name, change in changes.items():
         said[name] |= change
-    return {name: Client(key=hash_of(KEYS[name]), **one) for name, one in said.items()}
+    return {name: ClientConfig(key=hash_of(KEYS[name]), **one) for name, one in said.items()}
 
 
 @dataclass
@@ -75,7 +75,7 @@ def example(folder: Path, **changes: Any) -> GatewayConfig:
 def served(config: GatewayConfig, sources: Mapping[str, Any] | None = None) -> Iterator[Served]:
     written = io.StringIO()
     gateway = Gateway(config, sources=sources)
-    app = make(config, gateway=gateway, log=Log(written))
+    app = create_app(config, gateway=gateway, log=Log(written))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

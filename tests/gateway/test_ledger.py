@@ -20,9 +20,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import LedgerError, Refused
-from shoal.gateway.ledger import Entry, Ledger, apart, overlaid
+from shoal.gateway.ledger import Ledger, LedgerEntry, overlay_groups, singles_out
 
-ENTRY = Entry("r1", "asked", "ann", "north", "north/people", "people", "v1", "release", {"people.sex": 2.0}, "d1")
+ENTRY = LedgerEntry(
+    request="r1",
+    request_hash="asked",
+    client="ann",
+    owner="north",
+    family="north/people",
+    table="people",
+    version="v1",
+    action="release",
+    weights={"people.sex": 2.0},
+    digest="d1",
+)
 
 
 @pytest.fixture
@@ -34,9 +45,9 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_what_a_client_has_is_known_after_a_restart(ledger: Ledger) -> None:
-    earlier = Ledger(ledger.path).earlier("ann", "north/people")
-    assert earlier.newest == 5 and sorted(earlier.raw) == [f"people.c{number}" for number in range(5)]
-    assert Ledger(ledger.path).earlier("bob", "north/people").newest == 0
+    read_history = Ledger(ledger.path).read_history("ann", "north/people")
+    assert read_history.newest == 5 and sorted(read_history.raw) == [f"people.c{number}" for number in range(5)]
+    assert Ledger(ledger.path).read_history("bob", "north/people").newest == 0
     assert ledger.verify() == 5
 
 
@@ -50,7 +61,7 @@ def test_a_ledger_is_not_continued_with_another_key(ledger: Ledger, tmp_path: Pa
 def test_groups_come_back(ledger: Ledger) -> None:
     groups = np.array([0, -1, 1], np.int32)
     ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    ((index, found),) = ledger.earlier("ann", "north/people").groups.items()
+    ((index, found),) = ledger.read_history("ann", "north/people").groups.items()
     assert (index, found.tolist()) == (("people", "v1"), [0, -1, 1])
 
 
@@ -59,8 +70,8 @@ def test_what_is_remembered_of_groups_does_not_grow(ledger: Ledger) -> None:
     answers = [np.array([n % 2, -1, n % 3, 0, -1], np.int32) for n in range(20)]
     for number, groups in enumerate(answers):
         ledger.append(replace(ENTRY, request=f"g{number}", action="anonymize", groups=groups), 5 + number)
-        (found,) = ledger.earlier("ann", "north/people").groups.values()
-    assert found.tolist() == overlaid(answers).tolist() == [1, -1, 2, 0, -1]
+        (found,) = ledger.read_history("ann", "north/people").groups.values()
+    assert found.tolist() == overlay_groups(answers).tolist() == [1, -1, 2, 0, -1]
 
 
 def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
@@ -114,7 +125,7 @@ def test_the_chain_cannot_be_mended_without_the_key(ledger: Ledger, tmp_path: Pa
 def test_nothing_is_entered_twice(ledger: Ledger) -> None:
     assert ledger.append(replace(ENTRY, request="r3"), 5)
     assert ledger.verify() == 5
-    for change in ({"digest": "another"}, {"asked": "another"}):
+    for change in ({"digest": "another"}, {"request_hash": "another"}):
         with pytest.raises(Refused, match="under this number"):
             ledger.append(replace(ENTRY, request="r3", **change), 5)
     assert ledger.append(replace(ENTRY, request="r3", client="bob"), 0)  # another client's numbers are its own
@@ -127,7 +138,9 @@ def test_a_decision_on_an_old_state_is_not_entered(ledger: Ledger) -> None:
 
 def test_many_at_once(ledger: Ledger) -> None:
     def add(number: int) -> None:
-        while not ledger.append(replace(ENTRY, request=f"t{number}"), ledger.earlier("ann", "north/people").newest):
+        while not ledger.append(
+            replace(ENTRY, request=f"t{number}"), ledger.read_history("ann", "north/people").newest
+        ):
             pass
 
     with ThreadPoolExecutor(8) as pool:
@@ -141,8 +154,8 @@ def test_what_is_remembered_is_what_would_be_read(ledger: Ledger) -> None:
         groups = np.array([number, -1], np.int32) if action == "anonymize" else None
         entry = replace(ENTRY, request=f"m{number}", action=action, groups=groups)
         assert ledger.append(entry, 5 + number)
-        known = ledger.earlier("ann", "north/people", remembered=True)
-        read = other.earlier("ann", "north/people")
+        known = ledger.read_history("ann", "north/people", cached=True)
+        read = other.read_history("ann", "north/people")
         assert {**vars(known), "groups": None} == {**vars(read), "groups": None}
         assert {index: held.tolist() for index, held in known.groups.items()} == {
             index: held.tolist() for index, held in read.groups.items()
@@ -152,11 +165,11 @@ def test_what_is_remembered_is_what_would_be_read(ledger: Ledger) -> None:
 
 def test_what_is_remembered_is_not_enough_to_append_behind_another_gateway(ledger: Ledger) -> None:
     other = Ledger(ledger.path)
-    stale = other.earlier("ann", "north/people").newest
+    stale = other.read_history("ann", "north/people").newest
     assert ledger.append(replace(ENTRY, request="new"), stale)
-    assert other.earlier("ann", "north/people", remembered=True).newest == stale
+    assert other.read_history("ann", "north/people", cached=True).newest == stale
     assert not other.append(replace(ENTRY, request="behind"), stale)
-    assert other.append(replace(ENTRY, request="behind"), other.earlier("ann", "north/people").newest)
+    assert other.append(replace(ENTRY, request="behind"), other.read_history("ann", "north/people").newest)
     assert other.append(replace(ENTRY, request="new"), stale)  # the same again is no second entry
     assert ledger.verify() == 7
 
@@ -164,10 +177,12 @@ def test_what_is_remembered_is_not_enough_to_append_behind_another_gateway(ledge
 WRITER = """
 import sys
 from dataclasses import replace
-from shoal.gateway.ledger import Entry, Ledger
+from shoal.gateway.ledger import Ledger, LedgerEntry
 ledger = Ledger(sys.argv[1])
-entry = Entry("r", "asked", "ann", "north", "f", "people", "v1", "release", {"people.sex": 2.0}, "d" * 200_000)
-number = ledger.earlier("ann", "f").newest
+entry = LedgerEntry(
+    request="r", request_hash="asked", client="ann", owner="north", family="f", table="people", version="v1",
+    action="release", weights={"people.sex": 2.0}, digest="d" * 200_000)
+number = ledger.read_history("ann", "f").newest
 while True:
     print(number, flush=True)
     assert ledger.append(replace(entry, request=f"r{number}"), number)
@@ -202,7 +217,9 @@ def cut(self, *given):
     assert real(self, *given)
     os.kill(os.getpid(), 9)
 module.Ledger._append = cut
-entry = module.Entry("cut", "asked", "ann", "north", "north/people", "p", "v", "release", {}, "d")
+entry = module.LedgerEntry(
+    request="cut", request_hash="asked", client="ann", owner="north", family="north/people", table="p", version="v",
+    action="release", weights={}, digest="d")
 module.Ledger(sys.argv[1]).append(entry, 5)
 """
     assert subprocess.run([sys.executable, "-c", code, str(ledger.path)], check=False).returncode == -signal.SIGKILL
@@ -218,7 +235,7 @@ groupings = st.lists(st.lists(st.integers(-1, 2), min_size=8, max_size=8), min_s
 def test_answers_laid_over_each_other(groups: list[list[int]], k: int) -> None:
     signs = [sign for sign in zip(*groups, strict=True) if max(sign) >= 0]
     small = any(signs.count(sign) < k for sign in signs)
-    assert apart([np.array(one, np.int32) for one in groups], k) == small
+    assert singles_out([np.array(one, np.int32) for one in groups], k) == small
 
 
 @pytest.fixture
@@ -235,12 +252,12 @@ def shared(server: str, tmp_path: Path) -> Iterator[Ledger]:
 def test_a_ledger_on_a_server_is_the_same_chain(shared: Ledger, ledger: Ledger, server: str) -> None:
     again = Ledger(server, shared.path)
     assert again.verify(shared.head()) == ledger.verify() == 5
-    assert again.earlier("ann", "north/people") == ledger.earlier("ann", "north/people")
+    assert again.read_history("ann", "north/people") == ledger.read_history("ann", "north/people")
     told = [[{**entry, "at": ""} for entry in one.entries(after=1, most=3, owner="north")] for one in (again, ledger)]
     assert told[0] == told[1] and len(told[0]) == 3
     groups = np.array([0, -1, 1], np.int32)
     again.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    assert shared.earlier("ann", "north/people").groups["people", "v1"].tolist() == [0, -1, 1]
+    assert shared.read_history("ann", "north/people").groups["people", "v1"].tolist() == [0, -1, 1]
 
 
 def test_entries_on_a_server_cannot_be_changed_removed_or_forged(shared: Ledger, server: str) -> None:
@@ -260,7 +277,7 @@ def test_two_gateways_write_one_ledger(shared: Ledger, server: str) -> None:
 
     def write(number: int) -> None:
         one, entry = both[number % 2], replace(ENTRY, request=f"many{number}")
-        while not one.append(entry, one.earlier("ann", "north/people").newest):
+        while not one.append(entry, one.read_history("ann", "north/people").newest):
             pass
 
     with ThreadPoolExecutor(8) as pool:

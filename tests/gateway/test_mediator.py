@@ -14,7 +14,7 @@ from shoal.errors import PolicyError, Refused, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from tests.gateway.conftest import Memory
-from tests.gateway.test_deciding import POLICY, people
+from tests.gateway.test_decisions import POLICY, people
 
 
 class Down(Memory):
@@ -142,12 +142,12 @@ def test_a_wrong_configuration_is_told_by_its_key(change: dict[str, Any], told: 
 
 
 def test_a_password_may_stay_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.gateway.config import Database
+    from shoal.gateway.config import DatabaseConfig
 
     monkeypatch.setenv("WARD_URL", "postgresql://me:secret@host/db")
-    assert Database(postgresql="$WARD_URL").url().endswith("@host/db")
+    assert DatabaseConfig(postgresql="$WARD_URL").url().endswith("@host/db")
     with pytest.raises(PolicyError, match="no such variable"):
-        Database(postgresql="$NO_SUCH_THING").url()
+        DatabaseConfig(postgresql="$NO_SUCH_THING").url()
 
 
 def test_libraries_of_the_gateway_are_imported_late() -> None:
@@ -160,7 +160,7 @@ def test_why_a_table_cannot_be_read_is_told_inside(tmp_path: Path) -> None:
     """The client hears that nobody can be reached; somebody has to hear why."""
     gateway = united(tmp_path, a=(Broken(people=people()), POLICY))
     told: list[Exception] = []
-    gateway.failed = told.append
+    gateway.on_error = told.append
     with pytest.raises(Unavailable):
         gateway.ask("ann", "SELECT age FROM people")
     assert [type(error) for error in told] == [RuntimeError]

@@ -23,7 +23,7 @@ from shoal.gateway.client import GatewayClient, TooOften, Unauthorized
 from shoal.gateway.formats import MEDIA
 from tests.gateway.conftest import Memory
 from tests.gateway.served import KEYS, Served, clients, example, served
-from tests.gateway.test_deciding import POLICY, people
+from tests.gateway.test_decisions import POLICY, people
 from tests.gateway.test_mediator import Broken, Down
 from tests.gateway.test_paper import TABLE_6
 
@@ -392,9 +392,9 @@ def test_a_key_ends_on_its_day_also_for_who_was_known(tmp_path: Path) -> None:
     from shoal.gateway.keys import Keyring
 
     ring = Keyring(config.clients, day=lambda: days[0])
-    assert ring.check(KEYS["ann"]) == ring.known(KEYS["ann"]) == "ann"
+    assert ring.check(KEYS["ann"]) == ring.find_known(KEYS["ann"]) == "ann"
     days[0] = date(2026, 5, 2)
-    assert ring.known(KEYS["ann"]) is None and ring.check(KEYS["ann"]) is None
+    assert ring.find_known(KEYS["ann"]) is None and ring.check(KEYS["ann"]) is None
 
 
 def test_the_python_client(service: Served) -> None:

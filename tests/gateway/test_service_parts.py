@@ -17,24 +17,29 @@ import pytest
 
 from shoal.errors import PolicyError
 from shoal.gateway.answer_service import AnswerService
-from shoal.gateway.answering import Evaluated, Remembered, Shown, evaluate
-from shoal.gateway.config import Client, Kept
-from shoal.gateway.formats import Reply, chosen, read, written
+from shoal.gateway.answer_source import AnswerCache, AnswerSource
+from shoal.gateway.config import ClientConfig, RetentionConfig
+from shoal.gateway.evaluation import Evaluation, QueryableTable
+from shoal.gateway.formats import Reply, choose_format, read_reply, write_reply
+from shoal.gateway.group_commit import GroupCommit
 from shoal.gateway.keys import Keyring
 from shoal.gateway.labels import Meanings
-from shoal.gateway.limits import Busy, Rates, TooLong, Workers
+from shoal.gateway.limits import DeadlineExceeded, QueueFull, RateLimiter, WorkerPool
 from shoal.gateway.mediator import Gateway
 from shoal.gateway.releases import Releases
 from shoal.gateway.request import Compare, Item, Order, Request
-from shoal.gateway.together import Together
-from shoal.gateway.uniting import Layout
+from shoal.gateway.union import UnionLayout
+from shoal.gateway.verification import AnswerVerifier
 from tests.gateway.served import hash_of
 
 
 def test_a_key_tells_whose_it_is_with_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a.b", "a", "demo")
     ring = Keyring(
-        {**{name: Client(key=hash_of(f"{name}.s")) for name in names[:2]}, "demo": Client(key=hash_of("demo"))}
+        {
+            **{name: ClientConfig(key=hash_of(f"{name}.s")) for name in names[:2]},
+            "demo": ClientConfig(key=hash_of("demo")),
+        }
     )
     tried: list[str] = []
     real = Keyring._matches
@@ -45,17 +50,17 @@ def test_a_key_tells_whose_it_is_with_one_hash(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_client_without_a_key_cannot_come_through_the_door() -> None:
-    assert Keyring({"ann": Client()}).check("ann") is None
+    assert Keyring({"ann": ClientConfig()}).check("ann") is None
 
 
 def test_a_key_in_clear_is_not_taken_for_a_hash() -> None:
     with pytest.raises(PolicyError, match=r"clients\.ann\.key: is not an argon2 hash"):
-        Keyring({"ann": Client(key="hunter2")})
+        Keyring({"ann": ClientConfig(key="hunter2")})
 
 
 def test_rates_fill_up_again_and_forget_who_is_long_gone() -> None:
     now = [0.0]
-    rates = Rates(clock=lambda: now[0])
+    rates = RateLimiter(clock=lambda: now[0])
     assert [rates.take("ann", 60) for _ in range(60)] == [0.0] * 60
     assert rates.take("ann", 60) == pytest.approx(1)
     rates.give_back("ann", 60)
@@ -76,22 +81,22 @@ def test_workers_refuse_more_than_may_wait_and_do_not_lose_what_is_late() -> Non
         raise ValueError("hunter2") if len(done) == 1 else TimeoutError
 
     async def tried() -> None:
-        workers = Workers(1, 1, 0.2)
+        workers = WorkerPool(1, 1, 0.2)
         late = [asyncio.create_task(workers.run(work)) for _ in range(2)]
         await asyncio.sleep(0.05)
-        with pytest.raises(Busy):
+        with pytest.raises(QueueFull):
             await workers.run(work)
         for one in late:
-            with pytest.raises(TooLong):
+            with pytest.raises(DeadlineExceeded):
                 await one
-        assert workers.begun == 2
+        assert workers.open_requests == 2
         go.set()
-        while workers.begun:
+        while workers.open_requests:
             await asyncio.sleep(0.01)
         assert await workers.run(lambda: 7) == 7
         with pytest.raises(TimeoutError):  # an error of the work's own
             await workers.run(work)
-        workers.close()
+        await workers.close()
 
     asyncio.run(tried())
 
@@ -104,7 +109,7 @@ def test_jobs_of_many_threads_are_done_in_few_goes() -> None:
         time.sleep(0.02)
         return [ValueError(str(job)) if job == 7 else job * 2 for job in jobs]
 
-    together: Together[int, int] = Together(do)  # type: ignore[arg-type]
+    together: GroupCommit[int, int] = GroupCommit(do)  # type: ignore[arg-type]
     with ThreadPoolExecutor(16) as pool:
         found = [pool.submit(together.do, job) for job in range(64)]
     assert [one.result() for job, one in enumerate(found) if job != 7] == [job * 2 for job in range(64) if job != 7]
@@ -116,70 +121,71 @@ def test_if_all_fail_each_is_told() -> None:
     def do(jobs: object) -> list[int]:
         raise RuntimeError("the disk")
 
-    together: Together[int, int] = Together(do)
+    together: GroupCommit[int, int] = GroupCommit(do)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the disk"):
             together.do(1)
 
 
 def test_answers_are_remembered_by_what_is_asked_not_by_what_python_takes_for_equal() -> None:
-    shown = Shown(pl.DataFrame({"on": [True, False]}), {"on": Meanings("boolean", exact=True)})
+    frame, readers = pl.DataFrame({"on": [True, False]}), {"on": Meanings("boolean", exact=True)}
+    source = AnswerSource(QueryableTable(frame, readers), AnswerVerifier(frame, readers))
     asked = [Request("t", (Item("on", "on"),), where=Compare("on", "=", value)) for value in (True, "false")]
-    assert [evaluate(one, shown).table["on"].to_list() for one in asked] == [[True], [False]]
-    assert evaluate(asked[0], shown) is evaluate(asked[0], shown)
+    assert [source.answer(one).table["on"].to_list() for one in asked] == [[True], [False]]
+    assert source.answer(asked[0]) is source.answer(asked[0])
     same = Request("t", (Item("on", "on"),), where=Compare("on", "=", 1))
-    assert same == asked[0] and shown.remembered.get(same) is None
+    assert same == asked[0] and source.cache.get(same) is None
 
 
 def test_the_memory_of_answers_is_bounded() -> None:
-    memory = Remembered(most=100_000)
+    memory = AnswerCache(max_bytes=100_000)
     for number in range(200):
         table = pl.DataFrame({"a": np.arange(200)})
-        memory.put(Request(f"t{number}", ()), Evaluated(table, np.ones(200, bool)))
-    assert memory._size <= 100_000 and memory.get(Request("t199", ())) is not None
+        memory.put(Request(f"t{number}", ()), Evaluation(table, np.ones(200, bool)))
+    assert memory.size <= 100_000 and memory.get(Request("t199", ())) is not None
     assert memory.get(Request("t0", ())) is None
-    memory.put(Request("large", ()), Evaluated(pl.DataFrame({"a": np.arange(10_000)}), np.ones(1, bool)))
+    memory.put(Request("large", ()), Evaluation(pl.DataFrame({"a": np.arange(10_000)}), np.ones(1, bool)))
     assert memory.get(Request("large", ())) is None
 
 
 def test_small_answers_to_long_requests_are_bounded_too() -> None:
     """A count takes eight bytes, what it was asked by a thousand times as much."""
-    memory = Remembered(most=1_000_000)
+    memory = AnswerCache(max_bytes=1_000_000)
     for number in range(200):
         long = Compare("a", "=", f"{number} {'x' * 10_000}")
-        memory.put(Request("t", (), where=long), Evaluated(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
-    assert 0 < sum(map(len, memory._held)) < 1_000_000
+        memory.put(Request("t", (), where=long), Evaluation(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
+    assert 0 < memory.size <= 1_000_000 and memory.get(Request("t", (), where=long)) is not None
 
 
 def test_kept_answers_go_when_they_are_old_or_too_many(example: Gateway) -> None:
     now = [time.time()]
-    releases = Releases(Kept(days=2, size=10_000_000), example.ledger, clock=lambda: now[0])
+    releases = Releases(RetentionConfig(days=2, size=10_000_000), example.ledger, clock=lambda: now[0])
     for number in range(3):
         releases.keep("ann", "x", example.ask("demo-client", "SELECT * FROM people", request=str(number)))
     assert len(list(releases._contents.iterdir())) == 1  # equal answers lie there once
     old = releases._path("ann", "0")
     os.utime(old, (now[0] - 3 * 86_400,) * 2)
     releases.tidy(now=True)
-    assert [releases.record("ann", str(number)) is not None for number in range(3)] == [False, True, True]
-    Releases(Kept(size=0), example.ledger).tidy(now=True)
+    assert [releases.read_record("ann", str(number)) is not None for number in range(3)] == [False, True, True]
+    Releases(RetentionConfig(size=0), example.ledger).tidy(now=True)
     assert not list(releases._records.iterdir()) and not list(releases._contents.iterdir())
 
 
 def test_a_disk_that_is_full_does_not_spoil_the_answer(example: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, failed = AnswerService(example), []
-    example.failed = failed.append
+    service, failed = AnswerService(example), []
+    example.on_error = failed.append
 
     def full(*_: object) -> None:
         raise OSError("no space")
 
     monkeypatch.setattr("shoal.gateway.releases._write", full)
-    assert desk.answer("demo-client", "SELECT * FROM people", number="1").table.height == 6
-    assert isinstance(failed[0], OSError) and desk.release("demo-client", "1") is None
+    assert service.answer("demo-client", "SELECT * FROM people", number="1").table.height == 6
+    assert isinstance(failed[0], OSError) and service.fetch("demo-client", "1") is None
 
 
 def test_a_layout_survives_being_kept() -> None:
-    layout = Layout((Order("age", True), Order("sex")), 5, True, "owner")
-    assert Layout.from_dict(layout.to_dict()) == layout
+    layout = UnionLayout((Order("age", True), Order("sex")), 5, True, "owner")
+    assert UnionLayout.from_dict(layout.to_dict()) == layout
 
 
 def test_every_kind_of_column_can_be_written() -> None:
@@ -197,24 +203,24 @@ def test_every_kind_of_column_can_be_written() -> None:
         }
     )
     reply = Reply(table, {"request": "1"})
-    assert b'"day":"2020-01-02"' in written(reply, "json") and b"NaN" not in written(reply, "json")
+    assert b'"day":"2020-01-02"' in write_reply(reply, "json") and b"NaN" not in write_reply(reply, "json")
     for format in ("arrow", "parquet"):
-        found = read(written(reply, format), format)  # type: ignore[arg-type]
+        found = read_reply(write_reply(reply, format), format)  # type: ignore[arg-type]
         assert found.table["day"].to_list() == table["day"].to_list() and found.explanation == {"request": "1"}
-    assert written(reply, "csv").startswith(b"*,^a$,day")
+    assert write_reply(reply, "csv").startswith(b"*,^a$,day")
     for format in ("json", "csv"):  # as every release writes them
-        assert b"2020-01-02 03:00:00.000000" in written(reply, format)  # type: ignore[arg-type]
-        assert b"01:02:03.500" in written(reply, format)  # type: ignore[arg-type]
+        assert b"2020-01-02 03:00:00.000000" in write_reply(reply, format)  # type: ignore[arg-type]
+        assert b"01:02:03.500" in write_reply(reply, format)  # type: ignore[arg-type]
 
 
 SHARED = """
 import threading
 import polars as pl
-from shoal.gateway.formats import Reply, written
+from shoal.gateway.formats import Reply, write_reply
 reply = Reply(pl.DataFrame({f"c{place}": [str(cell) for cell in range(200)] for place in range(12)}), {})
 def write(number):
     for _ in range(300):
-        written(reply, ("json", "csv", "arrow", "parquet")[number % 4])
+        write_reply(reply, ("json", "csv", "arrow", "parquet")[number % 4])
 threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -238,7 +244,7 @@ def test_threads_that_write_one_table_do_not_wait_for_each_other_for_ever() -> N
     ],
 )
 def test_what_is_accepted(accept: str, format: str | None) -> None:
-    assert chosen(accept) == format
+    assert choose_format(accept) == format
 
 
 def test_libraries_of_the_service_are_imported_late(tmp_path: Path) -> None:

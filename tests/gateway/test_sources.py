@@ -17,7 +17,7 @@ from shoal.engines.columns import plain
 from shoal.errors import TableError, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
-from shoal.gateway.sources import DataSource, DuckDB, Files, PostgreSQL, select
+from shoal.gateway.sources import DataSource, DuckDBSource, FileSource, PostgresSource, select
 from tests.gateway.conftest import Memory
 
 HOSTILE = 'people"; DROP TABLE people; --'
@@ -43,33 +43,33 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_duckdb_reads_a_file(database: Path) -> None:
-    source = DuckDB(database)
+    source = DuckDBSource(database)
     assert source.columns("people") == tuple(datasets.employees().columns)
     assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
 
 
 def test_duckdb_cannot_write_or_reach_files(database: Path) -> None:
-    source = DuckDB(database)
+    source = DuckDBSource(database)
     for statement in (
         "DELETE FROM people",
         "SELECT * FROM read_csv('/etc/passwd')",
         "SET enable_external_access = true",
     ):
         with pytest.raises(Unavailable):
-            source._with(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
+            source._use(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
 
 
 def test_a_hostile_name_is_a_name(database: Path) -> None:
     with pytest.raises(Unavailable) as error:
-        DuckDB(database).read(HOSTILE)
+        DuckDBSource(database).read(HOSTILE)
     assert "DROP" not in str(error.value).replace(HOSTILE, "")
-    assert DuckDB(database).read("people").height == 6
+    assert DuckDBSource(database).read("people").height == 6
 
 
 def test_a_changed_table_has_another_version(database: Path) -> None:
-    source, memory = DuckDB(database), duckdb.connect()
+    source, memory = DuckDBSource(database), duckdb.connect()
     memory.execute("CREATE TABLE people AS SELECT 1 AS age")
-    inside = DuckDB(memory)
+    inside = DuckDBSource(memory)
     before, held = source.version("people"), inside.version("people")
     assert (source.version("people"), inside.version("people")) == (before, held)
     with duckdb.connect(str(database)) as db:
@@ -82,15 +82,15 @@ def test_a_changed_table_has_another_version(database: Path) -> None:
 def test_files_keep_the_types_that_shoal_gives_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("zip,age\n02139,20\n02138,30\n")
     datasets.employees().write_parquet(tmp_path / "b.parquet")
-    source = Files({"a": tmp_path / "a.csv", "b": tmp_path / "b.parquet"})
+    source = FileSource({"a": tmp_path / "a.csv", "b": tmp_path / "b.parquet"})
     assert source.read("a")["zip"].to_list() == ["02139", "02138"]
     assert source.read("b").equals(datasets.employees())
 
 
 def test_what_is_not_there_is_told_without_its_address(tmp_path: Path) -> None:
     secret = "postgresql://me:hunter2@127.0.0.1:1/db"
-    sources: list[DataSource] = [Files({"people": tmp_path / "no.csv"}), DuckDB(tmp_path / "no.duckdb")]
-    for source in (*sources, PostgreSQL(secret, timeout=2)):
+    sources: list[DataSource] = [FileSource({"people": tmp_path / "no.csv"}), DuckDBSource(tmp_path / "no.duckdb")]
+    for source in (*sources, PostgresSource(secret, timeout=2)):
         for ask in (source.read, source.version):
             with pytest.raises(Unavailable) as error:
                 ask("people")
@@ -108,7 +108,7 @@ def filled(server: str) -> str:
 
 
 def test_postgresql_reads_and_cannot_write(filled: str) -> None:
-    source = PostgreSQL(filled)
+    source = PostgresSource(filled)
     assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
     with pytest.raises(Unavailable):
         source._fetch("people", "DELETE FROM people")
@@ -121,7 +121,7 @@ def test_postgresql_reads_and_cannot_write(filled: str) -> None:
 
 
 def test_postgresql_versions_follow_the_content(filled: str) -> None:
-    source = PostgreSQL(filled)
+    source = PostgresSource(filled)
     before = source.version("people")
     with psycopg.connect(filled, autocommit=True) as db:
         db.execute("UPDATE people SET age = age + 1 WHERE name = 'Alice'")
@@ -131,7 +131,7 @@ def test_postgresql_versions_follow_the_content(filled: str) -> None:
 
 
 def test_a_table_is_hashed_again_only_after_a_write(filled: str) -> None:
-    source = PostgreSQL(filled)
+    source = PostgresSource(filled)
     scans: list[str] = []
     real = source._fetch
     source._fetch = lambda table, *told: scans.extend(told) or real(table, *told)  # type: ignore[method-assign,func-returns-value]
@@ -153,7 +153,7 @@ def test_a_table_is_hashed_again_only_after_a_write(filled: str) -> None:
 
 
 def test_a_connection_that_was_cut_is_made_anew(filled: str) -> None:
-    source = PostgreSQL(filled)
+    source = PostgresSource(filled)
     before = source.version("people")
     source.version("people")
     with psycopg.connect(filled, autocommit=True) as db:
@@ -169,7 +169,7 @@ def test_postgresql_keeps_types(server: str) -> None:
             "INSERT INTO kinds VALUES (1, 1.5, 2.5, 'x', true, '2020-01-02', 0.12345678901234567), "
             "(NULL, NULL, NULL, NULL, NULL, NULL, 1.5)"
         )
-    frame = PostgreSQL(server).read("kinds")
+    frame = PostgresSource(server).read("kinds")
     assert [str(kind) for kind in frame.dtypes[:6]] == ["Int64", "Float64", "Float64", "String", "Boolean", "Date"]
     assert sorted(frame["long"]) == ["0.12345678901234567", "1.5"]
 
@@ -180,9 +180,9 @@ def test_the_same_answers_from_each_database(
     policy = datasets.policy("employees")
     datasets.employees().reverse().write_parquet(tmp_path / "people.parquet")  # the order of records tells nothing
     sources: list[DataSource] = [
-        DuckDB(database),
-        PostgreSQL(filled),
-        Files({"people": tmp_path / "people.parquet"}),
+        DuckDBSource(database),
+        PostgresSource(filled),
+        FileSource({"people": tmp_path / "people.parquet"}),
     ]
     for text in REQUESTS:
         answers: list[pl.DataFrame] = []
@@ -219,7 +219,7 @@ def test_the_same_answers_on_adult(server: str, tmp_path: Path, opened: Callable
     policy = policy.replace(quasi_identifiers=light, threshold=2, algorithm={"name": "mondrian"})
     gateways = [
         opened(source, tables={"adult": {"policy": policy}})
-        for source in (DuckDB(tmp_path / "adult.duckdb"), PostgreSQL(server))
+        for source in (DuckDBSource(tmp_path / "adult.duckdb"), PostgresSource(server))
     ]
     for number, text in enumerate(ADULT):
         found = []
@@ -232,7 +232,7 @@ def test_the_same_answers_on_adult(server: str, tmp_path: Path, opened: Callable
 def test_a_server_that_does_not_answer_holds_up_one_request_only(tmp_path: Path) -> None:
     """The owner beside it answers; later requests do not wait for it anew."""
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes calls, and says nothing
-        hung = PostgreSQL(f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x", timeout=2)
+        hung = PostgresSource(f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x", timeout=2)
         said = {"database": {"duckdb": "not opened"}, "tables": {"people": {"policy": datasets.policy("employees")}}}
         config = GatewayConfig(
             owners={"south": said, "north": said}, clients={"ann": {}}, ledger=str(tmp_path / "ledger.sqlite")
@@ -251,18 +251,18 @@ def test_settings_of_the_url_are_kept(server: str) -> None:
         db.execute("CREATE SCHEMA ward")
         db.execute("CREATE TABLE ward.same AS SELECT 1 AS here")
         db.execute("CREATE TABLE same AS SELECT 2 AS there")
-    assert PostgreSQL(f"{server}?options=-csearch_path%3Dward").read("same").columns == ["here"]
-    assert PostgreSQL(server).read("same").columns == ["there"]
+    assert PostgresSource(f"{server}?options=-csearch_path%3Dward").read("same").columns == ["here"]
+    assert PostgresSource(server).read("same").columns == ["there"]
 
 
 def test_types_that_only_postgresql_has(server: str) -> None:
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("CREATE TABLE others AS SELECT gen_random_uuid() AS key, 'Infinity'::numeric AS figure")
     with pytest.raises(TableError, match="figure: holds infinite values"):  # told by whoever looks at the column
-        plain(PostgreSQL(server).read("others")["figure"])
+        plain(PostgresSource(server).read("others")["figure"])
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("UPDATE others SET figure = NULL")
-    (row,) = PostgreSQL(server).read("others").rows()
+    (row,) = PostgresSource(server).read("others").rows()
     assert (len(row[0]), row[1]) == (36, None)
 
 
@@ -272,6 +272,6 @@ def test_a_table_with_values_that_cannot_be_published_is_not_there(
     table = datasets.employees().with_columns(pl.lit(float("inf")).alias("rate"))
     table.write_parquet(tmp_path / "people.parquet")
     policy = datasets.policy("employees").replace(others="keep")
-    gateway = opened(Files({"people": tmp_path / "people.parquet"}), policy)
+    gateway = opened(FileSource({"people": tmp_path / "people.parquet"}), policy)
     with pytest.raises(Unavailable, match="no owner of this table can be reached"):
         gateway.ask("ann", REQUESTS[0])

@@ -16,8 +16,9 @@ import shoal
 from shoal import registry as catalog
 from shoal import testing
 from shoal.engines.columns import column_domain
+from shoal.engines.counted import CountedTable
 from shoal.errors import Misfit, PolicyError, ShoalError
-from shoal.explore.hierarchy import inspect, policy_for
+from shoal.explore.hierarchy import draft_policy, inspect
 from shoal.hierarchies import Auto, Conventional, DivisorBased, Hierarchy, Tree
 from shoal.policy import Policy
 
@@ -47,7 +48,7 @@ def domain_of(values: list[Any], name: str, **parameters: Any) -> tuple[Hierarch
     )
     hierarchy = policy.quasi_identifiers["x"].hierarchy
     assert hierarchy is not None
-    return hierarchy, column_domain(frame, "x", policy)
+    return hierarchy, column_domain(CountedTable(frame), "x", policy)
 
 
 @settings(max_examples=40, deadline=None)
@@ -88,7 +89,7 @@ def test_what_is_written_reads_back_as_the_same_levels(name: str, ending: str, t
     ages = shoal.datasets.adult().select("age")
     table = tmp_path / "age.csv"
     ages.write_csv(table)
-    built = inspect(table, "age", policy_for(ages, "age", {"hierarchy": name}))
+    built = inspect(table, "age", draft_policy(ages, "age", {"hierarchy": name}))
     path = tmp_path / f"tree{ending}"
     built.write(path)
     _, domain = domain_of(ages["age"].to_list(), name)
@@ -152,6 +153,6 @@ def test_similar_jobs_are_put_together() -> None:
     )
     release = shoal.anonymize(table, policy)
     assert release.recoding.to_dict()["levels"]["job"] >= 1
-    hierarchy, domain = policy.quasi_identifiers["job"].hierarchy, column_domain(table, "job", policy)
+    hierarchy, domain = policy.quasi_identifiers["job"].hierarchy, column_domain(CountedTable(table), "job", policy)
     assert hierarchy is not None
     assert set(hierarchy.build(domain, missing=None).labels[1]) == {"{mason, welder}", "{midwife, nurse}"}

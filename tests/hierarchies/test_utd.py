@@ -14,8 +14,8 @@ import shoal
 from shoal.encoding.domains import Domain
 from shoal.errors import HierarchyError, PolicyError, ShoalError, WriteError
 from shoal.hierarchies import Intervals, Tree
-from shoal.importers.utd import to_policy, to_yaml
 from shoal.importers.utd_config import UtdConfig, read_config, write_config
+from shoal.importers.utd_policy import to_policy, to_yaml
 from shoal.policy import Policy
 
 PAPERS = Path(__file__).parent.parent / "papers"

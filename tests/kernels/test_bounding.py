@@ -11,25 +11,25 @@ from hypothesis import strategies as st
 
 from shoal.kernels import spread
 from shoal.kernels.bounding import FLAT, OPEN, room_for, walk_boxes
-from shoal.kernels.plain.bounding import Rung, Rungs, Table, cheapest_boxes, largest_ratios
-from shoal.kernels.spread import RANGES, SETS, Boxes
+from shoal.kernels.plain.bounding import PlainColumn, PlainPartition, Table, cheapest_boxes, largest_ratios
+from shoal.kernels.spread import RANGES, SETS, BoxSpace
 from shoal.kernels.windows import Ratios
 
 REACH = 1.3
 ENOUGH = 1 << 40
 
 
-def random_ladder(random: np.random.Generator, size: int) -> Rungs:
+def random_column(random: np.random.Generator, size: int) -> PlainColumn:
     """Partitions that need not nest, with costs that need not rise."""
-    steps = [Rung(np.arange(size, dtype=np.int32), np.zeros(size))]
+    partitions = [PlainPartition(np.arange(size, dtype=np.int32), np.zeros(size))]
     for _ in range(int(random.integers(0, 3))):
         labels = random.integers(0, 3, size).astype(np.int32)
         kind = int(random.choice([0, 0, 0, 0, FLAT, OPEN, OPEN]))
-        steps.append(Rung(labels, random.integers(0, 9, 3)[labels] / 8, kind))
+        partitions.append(PlainPartition(labels, random.integers(0, 9, 3)[labels] / 8, kind))
     if random.random() < 0.8:
         kind = int(random.choice([0, FLAT, OPEN]))
-        steps.append(Rung(np.zeros(size, np.int32), np.full(size, random.integers(2, 9) / 8), kind))
-    return Rungs(steps, 0.25, random.integers(0, 9, size) / 4 if random.random() < 0.5 else None)
+        partitions.append(PlainPartition(np.zeros(size, np.int32), np.full(size, random.integers(2, 9) / 8), kind))
+    return PlainColumn(partitions, 0.25, random.integers(0, 9, size) / 4 if random.random() < 0.5 else None)
 
 
 def random_table(seed: int) -> Table:
@@ -38,35 +38,35 @@ def random_table(seed: int) -> Table:
     codes = np.stack([random.integers(0, size, count) for size in sizes], axis=1).astype(np.int32)
     points = np.sort(random.integers(0, 6, count) / 4 if random.random() < 0.8 else np.zeros(count))
     counts = random.integers(1, 4, count).astype(np.int64)
-    ladders = [random_ladder(random, int(size)) for size in sizes]
-    return Table(codes, counts, points, ladders, int(random.integers(1, 7)))
+    columns = [random_column(random, int(size)) for size in sizes]
+    return Table(codes, counts, points, columns, int(random.integers(1, 7)))
 
 
-def laid_out(table: Table) -> Boxes:
-    ladders = table.ladders
-    shape = (len(ladders), max(len(ladder.steps) for ladder in ladders) + 1)
+def laid_out(table: Table) -> BoxSpace:
+    columns = table.columns
+    shape = (len(columns), max(len(column.partitions) for column in columns) + 1)
     offsets, kinds = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    indices = np.zeros((len(ladders), 9))
+    indices = np.zeros((len(columns), 9))
     at = 0
-    for row, ladder in enumerate(ladders):
-        for number, step in enumerate(ladder.steps):
-            offsets[row, number], kinds[row, number] = at, step.kind
-            at += len(step.labels)
-        if ladder.places is not None:
-            indices[row, : len(ladder.places)] = ladder.places
-    every = [step for ladder in ladders for step in ladder.steps]
-    return Boxes(
+    for row, column in enumerate(columns):
+        for number, partition in enumerate(column.partitions):
+            offsets[row, number], kinds[row, number] = at, partition.kind
+            at += len(partition.labels)
+        if column.places is not None:
+            indices[row, : len(column.places)] = column.places
+    every = [partition for column in columns for partition in column.partitions]
+    return BoxSpace(
         np.ascontiguousarray(table.codes.T),
         table.counts,
         table.points,
         table.least,
-        np.array([len(ladder.steps) for ladder in ladders], np.int64),
+        np.array([len(column.partitions) for column in columns], np.int64),
         offsets,
-        np.concatenate([step.labels for step in every]),
-        np.concatenate([step.costs for step in every]),
+        np.concatenate([partition.labels for partition in every]),
+        np.concatenate([partition.costs for partition in every]),
         kinds,
-        np.array([SETS if ladder.places is None else RANGES for ladder in ladders], np.int64),
-        np.array([ladder.unit for ladder in ladders]),
+        np.array([SETS if column.places is None else RANGES for column in columns], np.int64),
+        np.array([column.unit for column in columns]),
         indices,
     )
 
@@ -74,9 +74,14 @@ def laid_out(table: Table) -> Boxes:
 def closed(table: Table) -> Table:
     """The same boxes where what the records need in open columns does not count."""
     return table._replace(
-        ladders=[
-            ladder._replace(steps=[step._replace(kind=0 if step.kind == OPEN else step.kind) for step in ladder.steps])
-            for ladder in table.ladders
+        columns=[
+            column._replace(
+                partitions=[
+                    partition._replace(kind=0 if partition.kind == OPEN else partition.kind)
+                    for partition in column.partitions
+                ]
+            )
+            for column in table.columns
         ]
     )
 
@@ -88,11 +93,11 @@ def cheapest(table: Table, counting: bool, budget: int = ENOUGH, cap: float = np
     return lowest, left
 
 
-def ratios_of(table: Table, counting: bool, shares: Any) -> Any:
-    boxes, ratios = laid_out(table), np.full(len(shares), 1 / REACH)
-    ids = np.full((len(shares), table.least), -1, np.int32)
-    raised = Ratios(shares, ratios, ids, np.zeros_like(ids))
-    left = walk_boxes(boxes, *room_for(boxes, table.least, counting), True, ENOUGH, shares, raised)
+def ratios_of(table: Table, counting: bool, prices: Any) -> Any:
+    boxes, ratios = laid_out(table), np.full(len(prices), 1 / REACH)
+    ids = np.full((len(prices), table.least), -1, np.int32)
+    raised = Ratios(prices, ratios, ids, np.zeros_like(ids))
+    left = walk_boxes(boxes, *room_for(boxes, table.least, counting), True, ENOUGH, prices, raised)
     assert left >= 0
     return ratios
 
@@ -130,13 +135,13 @@ def test_largest_ratios(seed: int, counting: bool) -> None:
     plain = table if counting else closed(table)
     lowest = np.array(cheapest_boxes(plain))
     random = np.random.default_rng(seed + 1)
-    shares = np.where(np.isfinite(lowest) & (lowest > 0), random.integers(0, 5, len(lowest)) / 4, 0.0)
-    own, anyone = (np.maximum(ratios, 1 / REACH) for ratios in largest_ratios(plain, shares))
-    found = ratios_of(table, counting, shares)
-    inside = shares > 0
+    prices = np.where(np.isfinite(lowest) & (lowest > 0), random.integers(0, 5, len(lowest)) / 4, 0.0)
+    own, anyone = (np.maximum(ratios, 1 / REACH) for ratios in largest_ratios(plain, prices))
+    found = ratios_of(table, counting, prices)
+    inside = prices > 0
     assert (found[inside] >= own[inside] - 1e-12).all()
     assert (found[inside] <= anyone[inside] + 1e-12).all()
-    feasible = np.where(inside, shares / found, 0.0)
+    feasible = np.where(inside, prices / found, 0.0)
     assert max(largest_ratios(plain, feasible)[1], default=0.0) <= 1 + 1e-9
 
 
@@ -156,14 +161,14 @@ def test_work_is_bounded_for_any_k(k: int, counting: bool) -> None:
     """Given up soon after the budget: a box of many windows does not run away with it."""
     random = np.random.default_rng(0)
     count = 3000
-    every = Rung(np.zeros(9, np.int32), np.full(9, 0.1), OPEN)
+    every = PlainPartition(np.zeros(9, np.int32), np.full(9, 0.1), OPEN)
     table = Table(
         random.integers(0, 9, (count, 1)).astype(np.int32), np.ones(count, np.int64), np.sort(random.random(count)),
-        [Rungs([every], 0.25, np.arange(9) / 9)], k,
+        [PlainColumn([every], 0.25, np.arange(9) / 9)], k,
     )  # fmt: skip
     boxes, ratios = laid_out(table), np.full(count, 1e-3)
     ids = np.full((count, k), -1, np.int32)
-    shares = np.ones(count)
-    raised = Ratios(shares, ratios, ids, np.zeros_like(ids))
-    left = walk_boxes(boxes, *room_for(boxes, k, counting), True, 50_000, shares, raised)
+    prices = np.ones(count)
+    raised = Ratios(prices, ratios, ids, np.zeros_like(ids))
+    left = walk_boxes(boxes, *room_for(boxes, k, counting), True, 50_000, prices, raised)
     assert -50_000 < left < 0

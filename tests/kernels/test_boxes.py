@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.units import Case as Units
 
-from shoal.algorithms.local._boxes import Points, taken
+from shoal.algorithms.local._boxes import Points, select_boxes
 from shoal.kernels import boxes as kernels
 from shoal.kernels.plain import boxes as plain
 
@@ -51,7 +51,7 @@ def test_joined_one_after_the_other_they_are_what_all_together_are(seed: int) ->
     for a in others:
         kernels.merge(case.costs, case.boxes, first, a)
     together = case.points.boxes(case.records, np.zeros_like(case.members), 1)
-    for one, other in zip(taken(case.boxes, np.array([first])), together, strict=True):
+    for one, other in zip(select_boxes(case.boxes, np.array([first])), together, strict=True):
         assert (one == other).all()
     assert case.boxes.records.sum() == case.records.sum()
 

@@ -99,6 +99,20 @@ def test_what_older_sources_left_is_removed(tmp_path: Path) -> None:
     assert Shelf(str(tmp_path), "kernel.other", "old").load("types") == "another kernel's"
 
 
+class Gone:
+    """Stands for a type of older sources."""
+
+
+def test_an_index_of_older_sources_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may name types that are no more: who upgrades would get an error instead of a search."""
+    Shelf(str(tmp_path), "kernel", "old").save(Gone, "code")
+    monkeypatch.delattr(sys.modules[__name__], "Gone")
+    shelf = Shelf(str(tmp_path), "kernel", "new")
+    assert shelf.load("types") is None
+    shelf.save("types", "code")
+    assert shelf.load("types") == "code"
+
+
 def test_a_cache_without_room_stops_nobody(tmp_path: Path) -> None:
     shelf = Shelf(str(tmp_path / "nowhere"), "kernel", "stamp")
     shelf.save("types", "code")

@@ -17,10 +17,10 @@ from shoal.algorithms.local._costs import BEYOND, Slots
 from shoal.kernels.plain import searching as plain
 from shoal.kernels.program import cut_sequence, sort_as_snake
 from shoal.kernels.widths import LINE, SET, TABLE, TREE, Boxes, fill_boxes, join_costs, new_boxes, own_cost
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.recodings.forms import FORMS, Members
+from shoal.testing import encode_table
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -52,7 +52,7 @@ def check_costs(columns: tuple[Column, ...], codes: Any, classes: Any) -> None:
 @given(tables_and_policies(), SEEDS)
 def test_a_box_costs_what_its_class_shows(case: tuple[pl.DataFrame, Policy], seed: int) -> None:
     table, policy = case
-    encoded = encode(table, policy) if table.height else None
+    encoded = encode_table(table, policy) if table.height else None
     if encoded is None or not len(encoded.searchable.tuples):
         return
     tuples = encoded.searchable.tuples
@@ -95,7 +95,7 @@ def test_forms_of_numbers(size: int, spec: dict[str, Any], form: int, missing: s
 
 def check_form(values: list[Any], spec: dict[str, Any], form: int) -> None:
     policy = Policy(quasi_identifiers={"c": spec}, models=[{"name": "k-anonymity", "k": 2}])
-    encoded = encode(pl.DataFrame({"c": values}), policy)
+    encoded = encode_table(pl.DataFrame({"c": values}), policy)
     assert [slot.form for slot in Slots.of(encoded.columns).slots] == [form]
     random = np.random.default_rng(0)
     for classes in (1, 5, len(values) // 3):
@@ -110,7 +110,7 @@ def test_a_box_above_a_boundary_costs_much(count: int) -> None:
     values = [f"{code:04}" for code in range(count)]
     spec = {"hierarchy": "mask", "keep": [3, 2, 0], "boundaries": ["00**", "001*"]}
     policy = Policy(quasi_identifiers={"c": spec}, models=[{"name": "k-anonymity", "k": 2}])
-    encoded = encode(pl.DataFrame({"c": values}), policy)
+    encoded = encode_table(pl.DataFrame({"c": values}), policy)
     random = np.random.default_rng(0)
     for width in (2, 9, 40):  # codes near each other, of which some share a boundary
         members = np.sort(random.integers(0, max(40 // width, 1), 40))
@@ -142,7 +142,7 @@ def test_no_other_cut_costs_less(seed: int) -> None:
 def test_a_run_of_more_than_twice_the_least_that_cannot_be_cut() -> None:
     # one heavy unit between single ones: neither end has enough records without it, and 0 is far from both
     policy = Policy(quasi_identifiers=["c"], models=[{"name": "k-anonymity", "k": 3}])
-    slots = Slots.of(encode(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns)
+    slots = Slots.of(encode_table(pl.DataFrame({"c": [0, 100, 101, 102, 103, 104]}), policy).columns)
     units = slots.boxes(np.array([[0], [0], [0], [1], [2], [3], [4], [5]], np.int32))
     weights, members = np.array([1, 1, 1, 1, 1, 3, 1, 1]), np.zeros(8, np.int64)
     total, _ = cut_sequence(slots.costs, units, weights, np.full(8, -1), np.arange(8), 3, 0, members)

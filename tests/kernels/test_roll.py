@@ -236,7 +236,7 @@ def test_rolling_up(seed: int, wide: bool, room: str, count: int) -> None:
     order = random.permutation(len(problem.columns))
     walk = walk_of(problem)
     assert not wide or len(walk.packing.keys) > 1
-    placed = walk.placed(order)
+    placed = walk.reorder(order)
     nodes = nodes_of(random, problem, order, count)
     rows = len(walk.packing.counts)
     tables = rolled(placed, nodes, {"tight": rows, "some": 2 * rows + 1, "ample": (count + 1) * rows}[room])
@@ -260,7 +260,7 @@ def test_summing_up(seed: int, wide: bool, share: float, count: int) -> None:
     random = np.random.default_rng(seed)
     problem = problem_of(random, wide)
     order = random.permutation(len(problem.columns))
-    walk = walk_of(problem).placed(order)
+    walk = walk_of(problem).reorder(order)
     nodes = nodes_of(random, problem, order, count)
     packing, labels = walk.packing, walk.labels
     tables = rolled(walk, nodes, len(packing.counts))
@@ -270,11 +270,11 @@ def test_summing_up(seed: int, wide: bool, share: float, count: int) -> None:
     fits = random.random(len(counts)) < share
     costs = random.random((3, labels.costs.shape[1]))
     suppressed, classes, squares, all_squares = np.full((4, len(nodes)), -1, np.int64)
-    kept, aparts = np.full((3, *nodes.shape), np.nan), np.full(nodes.shape, np.nan)
+    kept, entropies = np.full((3, *nodes.shape), np.nan), np.full(nodes.shape, np.nan)
     sum_up(
         nodes, ends, np.ascontiguousarray(keys), counts, fits, packing.words[:-1], packing.shifts[:-1],
         packing.masks[:-1], labels.offsets, labels.totals, costs, suppressed, classes, squares, all_squares,
-        kept, aparts,
+        kept, entropies,
     )  # fmt: skip
     begin = 0
     for node, end in enumerate(ends.tolist()):
@@ -292,17 +292,17 @@ def test_summing_up(seed: int, wide: bool, share: float, count: int) -> None:
             expected[name] for name in ("suppressed", "classes", "squares", "all_squares")
         ]
         assert kept[:, node] == pytest.approx(np.array(expected["kept"]))
-        assert aparts[node] == pytest.approx(np.array(expected["apart"]), abs=1e-9)
+        assert entropies[node] == pytest.approx(np.array(expected["suppressed_entropy"]), abs=1e-9)
         begin = end
 
 
 def test_squares_of_many_records_do_not_overflow() -> None:
     nodes, ends = np.zeros((1, 1), np.int16), np.array([1], np.int64)
     suppressed, classes, squares, all_squares = np.zeros((4, 1), np.int64)
-    kept, apart = np.zeros((1, 1, 1)), np.zeros((1, 1))
+    kept, suppressed_entropy = np.zeros((1, 1, 1)), np.zeros((1, 1))
     sum_up(
         nodes, ends, np.zeros((1, 1), np.uint64), np.array([3 * 10**9]), np.ones(1, bool), np.zeros(1, np.int64),
         np.zeros(1, np.uint64), np.zeros(1, np.uint64), np.array([[0, 1]]), np.array([3 * 10**9]), np.ones((1, 1)),
-        suppressed, classes, squares, all_squares, kept, apart,
+        suppressed, classes, squares, all_squares, kept, suppressed_entropy,
     )  # fmt: skip
     assert (squares[0], kept[0, 0, 0]) == (9 * 10**18, 3e9)

@@ -9,9 +9,9 @@ import polars as pl
 
 from shoal.algorithms.local._costs import BEYOND, Slots
 from shoal.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.recodings.base import Column
+from shoal.testing import encode_table
 
 NUMBERS = {"labels": LABELS, "ranges": RANGES, "sets": SETS}
 
@@ -42,7 +42,7 @@ def column_of(
         values.append(None)
         spec["missing"] = missing
     policy = Policy(quasi_identifiers={name: spec}, models=[{"name": "k-anonymity", "k": 2}])
-    column = encode(pl.DataFrame({name: values}), policy).columns[0]
+    column = encode_table(pl.DataFrame({name: values}), policy).columns[0]
     levels = column.levels
     plain = {
         "form": NUMBERS[column.form],

@@ -22,7 +22,7 @@ from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.models import DifferentialPrivacy
 from shoal.models._sampling import delta_of, greatest_share, least_alike
 from shoal.pipeline import encode
-from shoal.pipeline.sampling import drawn
+from shoal.pipeline.sampling import draw_sample
 
 SECRET = 0x5EC2E7_5EC2E7_5EC2E7_5EC2E7
 """A seed for tests; a real one is nobody's to read."""
@@ -58,7 +58,7 @@ def test_the_guarantee_itself(epsilon: float, delta: float, smaller: float) -> N
 
 def test_a_threshold_of_half_the_size_would_not_do() -> None:
     model = DifferentialPrivacy(epsilon=1.0, delta=1e-5)
-    k, beta, worst = model.k // 2, float(model.share), 0.0
+    k, beta, worst = model.k // 2, float(model.sample_share), 0.0
     for n in range(1, 200):
         with_one, without = published(n, k, beta), np.append(published(n - 1, k, beta), 0.0)
         worst = max(worst, float(np.maximum(with_one - math.e * without, 0.0).sum()))
@@ -94,7 +94,7 @@ def test_the_numbers_of_the_docs() -> None:
     assert len(rows) == 5
     for epsilon, power, share, k in rows:
         model = DifferentialPrivacy(epsilon=float(epsilon), delta=10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(power[1]))
-        assert (f"{float(model.share):.3f}"[1:], model.k) == (share, int(k))
+        assert (f"{float(model.sample_share):.3f}"[1:], model.k) == (share, int(k))
     whole = re.findall(r"```yaml\n(.*?)```", text, re.S)[-1]
     assert shoal.Policy.from_yaml(whole).has_secret_seed
 
@@ -118,12 +118,12 @@ class TestTheSample:
     """Every record is drawn with the same chance, for itself, and by a seed alone."""
 
     def test_as_often_as_it_should(self) -> None:
-        ones = [drawn([np.zeros(10_000, np.int64)], Fraction(3, 10), SECRET + n).sum() for n in range(20)]
+        ones = [draw_sample([np.zeros(10_000, np.int64)], Fraction(3, 10), SECRET + n).sum() for n in range(20)]
         assert abs(np.mean(ones) - 3000) < 4 * math.sqrt(10_000 * 0.21 / 20)
         assert 20 < np.std(ones) < 90  # as of draws for themselves: 46
 
     def test_neighbours_are_drawn_for_themselves(self) -> None:
-        chosen = drawn([np.arange(100_000)], Fraction(1, 2), SECRET)
+        chosen = draw_sample([np.arange(100_000)], Fraction(1, 2), SECRET)
         both = (chosen[1:] & chosen[:-1]).mean()
         assert abs(both - 0.25) < 0.01
 
@@ -132,14 +132,14 @@ class TestTheSample:
         values, more = random.integers(0, 5, 500), random.integers(0, 3, 500)
         turned = random.permutation(500)
         pairs = list(zip(values.tolist(), more.tolist(), strict=True))
-        first = drawn([values, more], Fraction(1, 2), SECRET)
-        second = drawn([values[turned], more[turned]], Fraction(1, 2), SECRET)
+        first = draw_sample([values, more], Fraction(1, 2), SECRET)
+        second = draw_sample([values[turned], more[turned]], Fraction(1, 2), SECRET)
         assert sorted(pair for pair, one in zip(pairs, first, strict=True) if one) == sorted(
             pairs[n] for n, one in zip(turned, second, strict=True) if one
         )
 
     def test_another_seed_draws_others(self) -> None:
-        one, other = (drawn([np.arange(1000)], Fraction(1, 2), SECRET + n) for n in range(2))
+        one, other = (draw_sample([np.arange(1000)], Fraction(1, 2), SECRET + n) for n in range(2))
         assert 400 < (one != other).sum() < 600
 
 
@@ -189,13 +189,13 @@ def test_the_release_is_the_sample_cut_at_k(adult: pl.DataFrame) -> None:
     codes = [encode.encode_column(adult, name, policy())[1] for name in ("age", "sex")]
     model = policy().models[0]
     assert isinstance(model, DifferentialPrivacy)
-    sample = adult.filter(pl.Series(drawn(codes, model.share, SECRET)))
+    sample = adult.filter(pl.Series(draw_sample(codes, model.sample_share, SECRET)))
     low = pl.col("age") // 20 * 20
     labels = sample.select(pl.format("[{}, {}]", low, low + 19).alias("age"), "sex")
     kept = labels.with_columns(n=pl.len().over("age", "sex"))
     expected = kept.filter(pl.col("n") >= model.k).drop("n").sort("age", "sex")
     assert expected.equals(made.table.sort("age", "sex"))
-    assert encoded.barred == adult.height - sample.height
+    assert encoded.forced_suppression == adult.height - sample.height
 
 
 def test_a_warning_about_the_secret(adult: pl.DataFrame) -> None:

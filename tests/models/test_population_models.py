@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb, exp, lgamma, log
@@ -20,7 +21,7 @@ import shoal
 from shoal import registry as catalog
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.auditing import populations as audited
-from shoal.errors import AuditFailed, Misfit, PolicyError
+from shoal.errors import AuditFailed, Fault, Misfit, PolicyError
 from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.models import _uniques, _uniques_again
 from shoal.models._across import AcrossModel
@@ -279,7 +280,7 @@ def test_weights_of_a_survey_count_persons(tmp_path: Path) -> None:
     release = shoal.anonymize(table, policy)
     assert release.attained == {"k-map": 10}  # America 1.5 + 2.5 + 3 + 1 + 1 + 1, Europe 15.25
     assert "weight" not in release.table.columns
-    assert shoal.audit(release.table, policy, original=table, weights=release.weights).holds
+    assert shoal.audit(release.table, policy, original=table, weights=release.owner.weights).holds
     blind = shoal.audit(release.table, policy, original=table)
     assert not blind.holds
     assert any("weights of the survey are not published" in fault.what for fault in blind.faults)
@@ -391,13 +392,12 @@ def test_a_search_that_takes_everyone_for_a_match_is_caught(people: str, monkeyp
 
 
 def test_search_and_audit_that_count_differently_are_caught(people: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = audited._descend
+    def generous(*arguments: Any) -> tuple[audited.Matched, Fault | None]:
+        honest, fault = audited.match_population(*arguments)
+        assert honest.persons is not None
+        return replace(honest, persons=honest.persons + 1), fault
 
-    def generous(*arguments: Any) -> None:
-        honest(*arguments)
-        arguments[4][:] += 1
-
-    monkeypatch.setattr(audited, "_descend", generous)
+    monkeypatch.setattr("shoal.auditing.census.match_population", generous)
     with pytest.raises(AuditFailed, match="search and audit disagree"):
         shoal.anonymize(patients(), policy_of(people, {"name": "k-map", "k": 3}))
 

@@ -22,7 +22,7 @@ def check_damage(
 ) -> None:
     """A damaged release must not pass, unless it happens to be another true and compliant one."""
     asked = any(model.get("name") == "personal-k" for model in setting.models)
-    if not rows or setting.policy.get("subject") or asked or release.weights is not None:
+    if not rows or setting.policy.get("subject") or asked or release.owner.weights is not None:
         return  # whose record a damaged one is, nobody can say
     draw = Random(f"damage {setting.case.get('seed')}")
     kind = take_back(release.table)

@@ -183,7 +183,7 @@ def check_statistics(result: Result, setting: Setting, release: Any) -> None:
         result, setting, [{name: row[name] for name in (*setting.columns, *setting.kept)} for row in rows], release
     )
     sizes = Counter(row[number] for row in rows)
-    beside = rows_of(next(iter(release.parts.values())))
+    beside = rows_of(next(iter(release.details.companions.values())))
     starred, left_out = count_suppressed(setting, give_aside(setting, rows, release))
     for reader in setting.readers:
         mine = [one for one in beside if one["column"] == reader.name]
@@ -225,7 +225,7 @@ def check_eligible(result: Result, setting: Setting, *, refused: bool) -> None:
 def check_anatomy(result: Result, setting: Setting, release: Any) -> None:
     """Quasi-identifiers as they are, groups of at least l different values, counts that add up to the original's."""
     check_eligible(result, setting, refused=False)
-    rows, beside = rows_of(release.frame), rows_of(release.parts["sensitive"])
+    rows, beside = rows_of(release.frame), rows_of(release.details.companions["sensitive"])
     output, asked = setting.policy["output"], setting.models[0]["l"]
     number = output.get("number", "group") if isinstance(output, dict) else "group"
     left: list[Any] = [tuple(record[name] for name in setting.columns) for record in setting.records]

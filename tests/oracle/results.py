@@ -110,9 +110,11 @@ def audit_of(setting: Setting, table: Any, policy: Mapping[str, Any], release: A
     """Audit a table against the original as an owner would; an error is returned."""
     known: dict[str, Any] = {}
     if release is not None:
-        known = {"subjects": release.subjects, "weights": release.weights}
-        if release.requested_k is not None:
-            known["requested_k"] = {name: release.requested_k[name].to_list() for name in release.requested_k.columns}
+        known = {"subjects": release.subjects, "weights": release.owner.weights}
+        if release.owner.requested_k is not None:
+            known["requested_k"] = {
+                name: release.owner.requested_k[name].to_list() for name in release.owner.requested_k.columns
+            }
     try:
         return shoal.audit(table, policy, original=build_table(setting.case["columns"]), **known)
     except Exception as error:

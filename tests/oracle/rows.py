@@ -22,10 +22,10 @@ def give_aside(setting: Setting, rows: list[dict[str, Any]], release: Any) -> li
         cells = {name: plain_cell(setting, name, record[name]) for name in setting.kept}
         if subject and release.subjects is not None:
             cells[subject] = release.subjects[index]
-        if release.requested_k is not None:
-            cells.update({name: release.requested_k[name][index] for name in release.requested_k.columns})
-        if weight and weight not in cells and release.weights is not None:
-            cells[weight] = float(release.weights[index])
+        if release.owner.requested_k is not None:
+            cells.update({name: release.owner.requested_k[name][index] for name in release.owner.requested_k.columns})
+        if weight and weight not in cells and release.owner.weights is not None:
+            cells[weight] = float(release.owner.weights[index])
         texts = tuple(None if record[name] == "" else record[name] for name in setting.columns)
         published.append(Row(texts, cells))
     return published

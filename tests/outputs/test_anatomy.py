@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import AuditFailed, Infeasible, PolicyError
-from shoal.pipeline import release
+from shoal.pipeline import write as release
 from shoal.pipeline.anatomy_groups import _drawn, anatomize, most_diverse
 
 SECRET = 2**100 + 7
@@ -128,7 +128,7 @@ def test_the_order_of_the_records_does_not_matter_and_the_seed_does() -> None:
     table = pl.concat([microdata()] * 10)
     made, reversed_ = (shoal.anonymize(one, promised()) for one in (table, table.reverse()))
     assert made.frame.equals(reversed_.frame)
-    assert made.parts["sensitive"].equals(reversed_.parts["sensitive"])
+    assert made.details.companions["sensitive"].equals(reversed_.details.companions["sensitive"])
     assert not made.frame.equals(shoal.anonymize(table, promised().replace(seed=SECRET + 1)).frame)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import AuditFailed, Misfit, PolicyError
 from shoal.pipeline import output_forms as outputs
-from shoal.pipeline import release
+from shoal.pipeline import write as release
+from shoal.pipeline.publish import Published
 
 
 def people() -> pl.DataFrame:
@@ -185,10 +188,13 @@ def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: 
 
 
 def test_statistics_of_other_classes_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = outputs.class_statistics
-    monkeypatch.setattr(
-        outputs, "class_statistics", lambda shown, classes, rows, *rest: honest(shown, classes, rows.reverse(), *rest)
-    )
+    honest = outputs.describe_classes
+
+    def of_others(published: Published, words: TableDictionary) -> pl.DataFrame:
+        owner = replace(published.owner, rows=published.rows.reverse())
+        return honest(replace(published, owner=owner), words)
+
+    monkeypatch.setattr(outputs, "describe_classes", of_others)
     with pytest.raises(AuditFailed, match="not those of the records"):
         shoal.anonymize(people(), policy())
 

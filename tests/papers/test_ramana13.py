@@ -15,8 +15,9 @@ from shoal.algorithms.local._costs import Slots
 from shoal.algorithms.local.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
 from shoal.encoding import yaml as notation
 from shoal.kernels.spanning import distances_from
-from shoal.pipeline.encode import Encoded, encode
+from shoal.pipeline.encode import Encoded
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "ramana13.yaml").read_text())
 ORIGINAL = pl.DataFrame(PAPER["records"], schema=PAPER["columns"], orient="row")
@@ -84,7 +85,7 @@ def test_the_searches_lose_no_more_than_the_paper() -> None:
 
 
 def encoded() -> Encoded:
-    return encode(ORIGINAL, POLICY)
+    return encode_table(ORIGINAL, POLICY)
 
 
 def record_of_tuple() -> npt.NDArray[np.int64]:

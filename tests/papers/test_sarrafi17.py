@@ -17,8 +17,8 @@ from shoal.algorithms import Datafly, Incognito
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.local._similarity import Similarity, enough_rows, similarity_order
 from shoal.encoding import yaml as notation
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "sarrafi17.yaml").read_text())
 
@@ -143,7 +143,7 @@ def test_table_2_9_the_hospital_at_year_of_birth(algorithm: str) -> None:
 
 
 def lattice_of(frame: pl.DataFrame, policy: Policy) -> Lattice:
-    return Lattice(encode(frame, policy).problem(policy))
+    return Lattice(encode_table(frame, policy).problem(policy))
 
 
 def test_tables_2_7_and_2_8_the_rounds_of_datafly() -> None:
@@ -172,7 +172,7 @@ INCOGNITO = Policy(
 
 def patients() -> Lattice:
     """Without the ``*`` above Person and above 537**, which Figure 2-5 does not have."""
-    problem = encode(table("incognito"), INCOGNITO).problem(INCOGNITO)
+    problem = encode_table(table("incognito"), INCOGNITO).problem(INCOGNITO)
     columns = [replace(c, max_level=height) for c, height in zip(problem.columns, (1, 1, 2), strict=True)]
     return Lattice(replace(problem, columns=tuple(columns)))
 
@@ -216,7 +216,7 @@ class DatasetT:
             rows += [(sex, nation, degree) for sex, degree in zip(people, learned, strict=True)]
         frame = pl.DataFrame(rows, schema=SIMILARITY["columns"], orient="row")
         policy = Policy(quasi_identifiers=columns, others="drop", models=[{"name": "k-anonymity", "k": k}])
-        problem = encode(frame, policy).problem(policy)
+        problem = encode_table(frame, policy).problem(policy)
         self.texts = [list(column.levels.domain.texts) for column in problem.columns]
         self.similarity = Similarity(problem.columns, problem.frequencies.tuples, problem.frequencies.counts, k)
 

@@ -350,12 +350,12 @@ def test_report_without_a_path_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("place", "hint"), [("", "is a folder"), ("missing/report.html", "does not exist")])
-def test_a_path_that_cannot_be_written(release: shoal.Release, tmp_path: Path, index: str, hint: str) -> None:
+@pytest.mark.parametrize(("path", "hint"), [("", "is a folder"), ("missing/report.html", "does not exist")])
+def test_a_path_that_cannot_be_written(release: shoal.Release, tmp_path: Path, path: str, hint: str) -> None:
     with pytest.raises(WriteError) as caught:
-        report(release.audit, tmp_path / index)
+        report(release.audit, tmp_path / path)
     (fault,) = caught.value.faults
-    assert fault.where == str(tmp_path / index)
+    assert fault.where == str(tmp_path / path)
     assert fault.got
     assert hint in fault.hint
     assert not list(tmp_path.iterdir())

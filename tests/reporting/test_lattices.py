@@ -16,8 +16,19 @@ from hypothesis import strategies as st
 
 from shoal.cli import show
 from shoal.errors import WriteError
-from shoal.reporting import lattice_hasse, lattice_page, lattice_scatter
-from shoal.reporting.lattices import CUT, KINDS, SHORT, WHOLE, Point, Space, front, optimum, points
+from shoal.reporting import lattice_page
+from shoal.reporting.lattice_space import (
+    CUT,
+    KINDS,
+    SHORT,
+    WHOLE,
+    Point,
+    Space,
+    find_optimum,
+    pareto_front,
+    read_points,
+)
+from shoal.reporting.svg import lattice, scatter
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -41,7 +52,7 @@ def made(*sizes: int, names: Sequence[str] = (), allowed: int = 10, unsuppressed
 
 
 def point(k: int, loss: float, index: int = 0, suppressed: int = 0) -> Point:
-    return Point((index,), k, loss, loss, suppressed, 0, True)
+    return Point(levels=(index,), k=k, loss=loss, released=loss, suppressed=suppressed, allowed=0, exact=True)
 
 
 def tree(text: str) -> ElementTree.Element:
@@ -69,7 +80,7 @@ PAIRS = st.lists(st.tuples(st.integers(1, 12), st.sampled_from([0.0, 0.1, 0.25, 
 
 @given(PAIRS)
 def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, float]]) -> None:
-    found = front(point(k, loss, index) for index, (k, loss) in enumerate(pairs))
+    found = pareto_front(point(k, loss, index) for index, (k, loss) in enumerate(pairs))
     best = {
         (k, loss)
         for k, loss in pairs
@@ -81,25 +92,23 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, float]]) -> None
 
 
 def test_losses_that_are_no_numbers_are_not_on_the_front() -> None:
-    assert front([point(9, math.nan), point(8, math.inf), point(2, 0.5)]) == [point(2, 0.5)]
-    assert front([]) == []
+    assert pareto_front([point(9, math.nan), point(8, math.inf), point(2, 0.5)]) == [point(2, 0.5)]
+    assert pareto_front([]) == []
 
 
 @given(PAIRS, st.integers(1, 12))
 def test_the_stepped_line_is_the_least_loss_of_at_least_that_k(pairs: list[tuple[int, float]], k: int) -> None:
-    found = front(point(a, loss) for a, loss in pairs)
+    found = pareto_front(point(a, loss) for a, loss in pairs)
     enough = [loss for a, loss in pairs if a >= k]
     assert next((p.loss for p in found if p.k >= k), None) == min(enough, default=None)
 
 
 def test_the_stepped_line_rises_at_a_node_and_runs_to_the_next() -> None:
     nodes = [_node((0,), 1, 0.0), _node((1,), 10, 0.5), _node((2,), 100, 1.0)]
-    path = next(
-        p for p in tree(lattice_scatter.scatter(Space.of(nodes))).iter(f"{SVG}path") if p.get("class") == "front"
-    )
+    path = next(p for p in tree(scatter.draw_scatter(Space.of(nodes))).iter(f"{SVG}path") if p.get("class") == "front")
     circles = [
         (float(c.get("cx", "")), float(c.get("cy", "")))
-        for c in tree(lattice_scatter.scatter(Space.of(nodes))).iter(f"{SVG}circle")
+        for c in tree(scatter.draw_scatter(Space.of(nodes))).iter(f"{SVG}circle")
         if c.get("r") == "3.2"
     ]
     (x0, y0), (x1, y1), (x2, y2) = circles
@@ -118,19 +127,19 @@ def _node(levels: tuple[int, ...], k: int, loss: float) -> dict[str, Any]:
 
 
 def test_k_stands_beside_the_loss_with_nothing_suppressed_where_it_is_known() -> None:
-    known, unknown = points(made(2), "lm"), points(made(2, unsuppressed=False), "lm")
+    known, unknown = read_points(made(2), "lm"), read_points(made(2, unsuppressed=False), "lm")
     assert [(p.loss, p.released, p.exact) for p in known] == [(0.0, 0.4, True), (1.0, 1.0, True)]
     assert [(p.loss, p.exact) for p in unknown] == [(0.4, False), (1.0, False)]
-    assert "Read with care" in lattice_page.page(made(2, unsuppressed=False), asked=4)
-    assert "Read with care" not in lattice_page.page(made(2), asked=4)
+    assert "Read with care" in lattice_page.render_lattice_page(made(2, unsuppressed=False), asked=4)
+    assert "Read with care" not in lattice_page.render_lattice_page(made(2), asked=4)
 
 
 def test_the_front_is_called_exact_above_the_asked_k_only_where_it_is() -> None:
     nodes = made(3, 3, unsuppressed=False)  # from k = 8 on nothing is suppressed
     assert Space.of(nodes, 8).is_exact_above
     assert not Space.of(nodes, 4).is_exact_above
-    assert "front from k = 8 upwards" in lattice_page.page(nodes, asked=8)
-    assert "front from k = 4 upwards" not in lattice_page.page(nodes, asked=4)
+    assert "front from k = 8 upwards" in lattice_page.render_lattice_page(nodes, asked=8)
+    assert "front from k = 4 upwards" not in lattice_page.render_lattice_page(nodes, asked=4)
 
 
 def test_kinds_and_the_optimum() -> None:
@@ -139,8 +148,8 @@ def test_kinds_and_the_optimum() -> None:
     # height 2 loses 0.5 and 0.05 more for what is suppressed; the first of three equal nodes
     assert space.best is not None
     assert (space.best.label, space.best.released) == ("⟨0,2⟩", 0.55)
-    assert optimum([point(1, 0.0, suppressed=1)]) is None
-    assert optimum([point(1, math.nan), point(1, 0.5, 1)]) == point(1, 0.5, 1)
+    assert find_optimum([point(1, 0.0, suppressed=1)]) is None
+    assert find_optimum([point(1, math.nan), point(1, 0.5, 1)]) == point(1, 0.5, 1)
 
 
 # The lattice
@@ -149,7 +158,7 @@ def test_kinds_and_the_optimum() -> None:
 @pytest.mark.parametrize("sizes", [(1,), (4,), (2, 3), (3, 3, 2), (5, 5, 6)])
 def test_a_small_lattice_has_every_node_once_and_every_step(sizes: tuple[int, ...]) -> None:
     nodes = made(*sizes)
-    svg = lattice_hasse.lattice(Space.of(nodes))
+    svg = lattice.draw_lattice(Space.of(nodes))
     labels = [f"⟨{','.join(map(str, node['levels'].values()))}⟩" for node in nodes]
     assert sorted(drawn(svg)) == sorted(labels)
     whole = math.prod(sizes)
@@ -159,7 +168,7 @@ def test_a_small_lattice_has_every_node_once_and_every_step(sizes: tuple[int, ..
 
 def test_nodes_are_marked_by_kind() -> None:
     space = Space.of(made(3, 3))
-    svg = lattice_hasse.lattice(space)
+    svg = lattice.draw_lattice(space)
     for kind in KINDS:
         assert sorted(drawn(svg, kind)) == sorted(p.label for p in space.points if p.kind == kind)
     assert texts(svg).count("k 4 (−5)") == 3  # suppressed within what is allowed
@@ -168,7 +177,7 @@ def test_nodes_are_marked_by_kind() -> None:
 def test_boxes_do_not_overlap_and_rise_with_height() -> None:
     space = Space.of(made(5, 5, 6))
     boxes = []
-    for group in tree(lattice_hasse.lattice(space)).iter(f"{SVG}g"):
+    for group in tree(lattice.draw_lattice(space)).iter(f"{SVG}g"):
         rect = group.find(f"{SVG}rect")
         if group.get("class", "").startswith("node") and rect is not None:
             x, y, wide, tall = (float(rect.get(key, "")) for key in ("x", "y", "width", "height"))
@@ -176,7 +185,7 @@ def test_boxes_do_not_overlap_and_rise_with_height() -> None:
     assert len(boxes) == 150
     for a, b in itertools.combinations(boxes, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-    labels = drawn(lattice_hasse.lattice(space))
+    labels = drawn(lattice.draw_lattice(space))
     assert boxes[labels.index("⟨0,0,0⟩")][1] == max(box[1] for box in boxes)
     assert boxes[labels.index("⟨4,4,5⟩")][1] == min(box[1] for box in boxes)
 
@@ -184,7 +193,7 @@ def test_boxes_do_not_overlap_and_rise_with_height() -> None:
 def test_a_large_lattice_is_told_by_height_and_around_the_optimum() -> None:
     nodes = made(6, 6, 6)
     space = Space.of(nodes, 4)
-    svg = lattice_hasse.lattice(space)
+    svg = lattice.draw_lattice(space)
     assert space.best is not None
     assert space.best.label == "⟨0,0,2⟩"
     assert sorted(drawn(svg)) == ["⟨0,0,1⟩", "⟨0,0,2⟩", "⟨0,0,3⟩", "⟨0,1,2⟩", "⟨1,0,2⟩"]
@@ -196,20 +205,20 @@ def test_a_large_lattice_is_told_by_height_and_around_the_optimum() -> None:
             assert title is not None
             strips[name.split()[1]] += int((title.text or "").split(":")[0])
     assert strips == space.counts()
-    assert "Drawn as a summary, since 216 nodes" in lattice_page.page(nodes, asked=4)
-    assert "Drawn as a Hasse diagram" in lattice_page.page(made(2, 2), asked=4)
+    assert "Drawn as a summary, since 216 nodes" in lattice_page.render_lattice_page(nodes, asked=4)
+    assert "Drawn as a Hasse diagram" in lattice_page.render_lattice_page(made(2, 2), asked=4)
 
 
 def test_a_lattice_too_wide_to_read_is_summarized() -> None:
     space = Space.of(made(2, 2, 2, 2, 2, 2, 2))  # 128 nodes, 35 of the same height
-    assert not lattice_hasse.is_whole(space)
-    assert len(drawn(lattice_hasse.lattice(space))) == 1 + 7
+    assert not lattice.fits_whole(space)
+    assert len(drawn(lattice.draw_lattice(space))) == 1 + 7
 
 
 def test_a_large_lattice_without_an_optimum() -> None:
     nodes = [{**node, "suppressed": 99} for node in made(6, 6, 6)]
-    assert drawn(lattice_hasse.lattice(Space.of(nodes))) == []
-    assert "No node complies" in lattice_page.page(nodes, asked=4)
+    assert drawn(lattice.draw_lattice(Space.of(nodes))) == []
+    assert "No node complies" in lattice_page.render_lattice_page(nodes, asked=4)
 
 
 # Both
@@ -222,7 +231,7 @@ NASTY = ["<b>", 'a"&b', "two\nlines\x00", "]]>"]
 def test_names_are_escaped(sizes: tuple[int, ...]) -> None:
     nodes = made(*sizes, names=NASTY)
     nodes = [{**node, "losses": {"<i>": 1.0}, "unsuppressed": {"<i>": 1.0}} for node in nodes]
-    svg, page = lattice_page.draw(nodes, asked=3), lattice_page.page(nodes, asked=3)
+    svg, page = lattice_page.draw_lattice_and_scatter(nodes, asked=3), lattice_page.render_lattice_page(nodes, asked=3)
     assert any("<b>" in text for text in texts(svg))  # parses as XML, and says it
     for text in (svg, page):
         assert "<b>" not in text
@@ -232,7 +241,10 @@ def test_names_are_escaped(sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("sizes", [(1,), (3, 3), (6, 6, 6)])
 def test_nothing_from_outside_and_no_script(sizes: tuple[int, ...]) -> None:
-    svg, page = lattice_page.draw(made(*sizes), asked=4), lattice_page.page(made(*sizes), asked=4)
+    svg, page = (
+        lattice_page.draw_lattice_and_scatter(made(*sizes), asked=4),
+        lattice_page.render_lattice_page(made(*sizes), asked=4),
+    )
     for text in (svg, page):
         assert set(re.findall(r"https?://[^\"' ]+", text)) <= {"http://www.w3.org/2000/svg"}
         assert "<script" not in text
@@ -249,27 +261,27 @@ def test_thousands_of_nodes_stay_small() -> None:
         node["k"] = 1 + index % 6000  # as bad as it gets: no two dots are alike
         node["unsuppressed"] = {"lm": (index * 7919 % 12_960) / 12_960}
     assert len(nodes) == 12_960
-    assert len(lattice_page.draw(nodes, asked=5).encode()) < 500_000
-    assert len(lattice_page.page(nodes, asked=5).encode()) < 500_000
+    assert len(lattice_page.draw_lattice_and_scatter(nodes, asked=5).encode()) < 500_000
+    assert len(lattice_page.render_lattice_page(nodes, asked=5).encode()) < 500_000
 
 
 def test_every_dot_is_there_once() -> None:
     nodes = [_node((0,), 1, 0.0), _node((1,), 1, 0.0), _node((2,), 10, 1.0)]
-    svg = lattice_scatter.scatter(Space.of(nodes))
+    svg = scatter.draw_scatter(Space.of(nodes))
     dots = [p.get("d", "").count("M") for p in tree(svg).iter(f"{SVG}path") if p.get("class") == WHOLE]
     assert dots == [2]
 
 
 def test_the_asked_k_and_the_optimum_are_marked() -> None:
-    svg = lattice_scatter.scatter(Space.of(made(3, 3), 4))
+    svg = scatter.draw_scatter(Space.of(made(3, 3), 4))
     assert "asked: k = 4" in texts(svg)
     assert "optimum ⟨0,2⟩, 5 suppressed: k ≥ 4, loss 0.5500" in texts(svg)
     assert sum(c.get("class") == "optimum" for c in tree(svg).iter(f"{SVG}circle")) == 1
-    assert not any("asked" in text for text in texts(lattice_scatter.scatter(Space.of(made(3, 3)))))
+    assert not any("asked" in text for text in texts(scatter.draw_scatter(Space.of(made(3, 3)))))
 
 
 def test_the_front_is_listed() -> None:
-    page = lattice_page.page(made(3, 3), asked=4)
+    page = lattice_page.render_lattice_page(made(3, 3), asked=4)
     rows = re.findall(r'<td class="node">(.*?)</td><td class="right">(.*?)</td><td class="right">(.*?)</td>', page)
     assert rows == [
         ("⟨0,0⟩", "1", "40"),
@@ -286,17 +298,17 @@ def test_the_front_is_listed() -> None:
     ids=["none", "one", "empty table", "no columns", "no loss"],
 )
 def test_hardly_any_lattice(nodes: list[dict[str, Any]]) -> None:
-    tree(lattice_page.draw(nodes, asked=2))
-    assert "<svg" in lattice_page.page(nodes)
+    tree(lattice_page.draw_lattice_and_scatter(nodes, asked=2))
+    assert "<svg" in lattice_page.render_lattice_page(nodes)
 
 
 def test_files_are_written_whole_or_not(tmp_path: Path) -> None:
-    files = lattice_page.write(made(2, 2), tmp_path, asked=4)
+    files = lattice_page.write_lattice_page(made(2, 2), tmp_path, asked=4)
     assert {path.name for path in files.values()} == {"lattice.html", "lattice.svg"}
-    assert files["page"].read_text(encoding="utf-8") == lattice_page.page(made(2, 2), asked=4)
+    assert files["page"].read_text(encoding="utf-8") == lattice_page.render_lattice_page(made(2, 2), asked=4)
     tree(files["drawing"].read_text(encoding="utf-8"))
     with pytest.raises(WriteError):
-        lattice_page.write(made(2, 2), tmp_path / "nowhere", asked=4)
+        lattice_page.write_lattice_page(made(2, 2), tmp_path / "nowhere", asked=4)
     assert {path.name for path in tmp_path.iterdir()} == {"lattice.html", "lattice.svg"}
 
 
@@ -315,9 +327,9 @@ def test_the_nodes_that_attain_k() -> None:
     ],
 )
 def test_the_front_is_printed(capsys: pytest.CaptureFixture[str], asked: int | None, said: str) -> None:
-    show.front(made(3, 3), asked)
+    show.print_front(made(3, 3), asked)
     printed = capsys.readouterr().out
     assert said in printed
     assert "count the suppressed" not in printed
-    show.front(made(2, unsuppressed=False), asked)
+    show.print_front(made(2, unsuppressed=False), asked)
     assert "count the suppressed" in capsys.readouterr().out

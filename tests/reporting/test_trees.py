@@ -15,7 +15,8 @@ from shoal.encoding.domains import Domain
 from shoal.engines.columns import domain_of
 from shoal.hierarchies import CardinalityBased, Dates, DivisorBased, Hierarchy, Intervals, Mask, Ordering, Quantiles
 from shoal.hierarchies._nodes import Row, rows
-from shoal.reporting import tree_page, trees
+from shoal.reporting import hierarchy_page
+from shoal.reporting.svg.hierarchy import WIDTH, draw_hierarchy
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,6 +37,10 @@ def boxes(svg: str) -> list[tuple[str, dict[str, float]]]:
     return found
 
 
+def rendered(shown: list[Row], **title: Any) -> str:
+    return hierarchy_page.render_hierarchy_page(shown, hierarchy_page.HierarchyTitle(**title))
+
+
 def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
@@ -48,7 +53,7 @@ AGES = Domain.of("integer", [20, 24, 25, 31, 38, 39])
 
 
 def test_a_label_is_as_wide_as_its_range() -> None:
-    svg = trees.draw(seen(Intervals(widths=[10]), AGES), "age", kind="integer")
+    svg = draw_hierarchy(seen(Intervals(widths=[10]), AGES), "age", kind="integer")
     whole, twenties, thirties = (box(svg, label) for label in ("*", "[20, 29]", "[30, 39]"))
     assert twenties["width"] == thirties["width"] == pytest.approx(whole["width"] / 2, abs=0.1)
     assert whole["y"] < twenties["y"] < box(svg, "20")["y"]
@@ -56,7 +61,7 @@ def test_a_label_is_as_wide_as_its_range() -> None:
 
 
 def test_values_without_a_distance_have_the_same_size() -> None:
-    svg = trees.draw(seen(Ordering(sizes=[2]), Domain.of("text", list("abcd"))), "size")
+    svg = draw_hierarchy(seen(Ordering(sizes=[2]), Domain.of("text", list("abcd"))), "size")
     assert {box(svg, label)["height"] for label in "abcd"} == {18.0}
     assert box(svg, "{a, b}")["height"] == 36.0
     assert box(svg, "*")["x"] < box(svg, "{a, b}")["x"] < box(svg, "a")["x"]
@@ -64,7 +69,7 @@ def test_values_without_a_distance_have_the_same_size() -> None:
 
 def test_the_more_records_the_darker() -> None:
     levels = Intervals(widths=[10]).build(AGES, missing=None)
-    drawn = trees.draw(rows(levels, levels.penalties, [100, 1, 1, 1, 1, 1]), "age", kind="integer")
+    drawn = draw_hierarchy(rows(levels, levels.penalties, [100, 1, 1, 1, 1, 1]), "age", kind="integer")
     fills = {}
     for rect in ElementTree.fromstring(drawn).iter(f"{SVG}rect"):
         title = rect.find(f"{SVG}title")
@@ -74,7 +79,7 @@ def test_the_more_records_the_darker() -> None:
 
 
 def test_the_missing_value_stands_beside_the_scale() -> None:
-    svg = trees.draw(seen(Intervals(widths=[10]), AGES, "own-value"), "age", kind="integer")
+    svg = draw_hierarchy(seen(Intervals(widths=[10]), AGES, "own-value"), "age", kind="integer")
     last, missing = box(svg, "[30, 39]"), box(svg, "(missing)")
     assert missing["x"] > last["x"] + last["width"]
     whole = box(svg, "*")
@@ -91,11 +96,11 @@ HOSTILE = [
 def test_hostile_labels_are_escaped(column: str) -> None:
     domain = Domain.of("text", sorted(HOSTILE))
     shown = seen(Ordering(sizes=[2, 4]), domain)
-    svg = trees.draw(shown, column)
+    svg = draw_hierarchy(shown, column)
     assert {element.tag for element in ElementTree.fromstring(svg).iter()} <= {
         f"{SVG}{tag}" for tag in ("svg", "title", "rect", "text", "line")
     }
-    page = tree_page.page(shown, column, method="ordering", parameters={"order": column})
+    page = rendered(shown, column=column, method="ordering", parameters={"order": column})
     assert "<script" not in page
     assert "<svg onload" not in page
     assert "{{ 7 * 7 }}" in page
@@ -105,7 +110,7 @@ def test_hostile_labels_are_escaped(column: str) -> None:
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=20, unique=True))
 def test_any_text_is_valid_xml(labels: list[str]) -> None:
     domain = Domain.of("text", sorted(labels))
-    ElementTree.fromstring(trees.draw(seen(Ordering(sizes=[2]), domain), labels[0]))
+    ElementTree.fromstring(draw_hierarchy(seen(Ordering(sizes=[2]), domain), labels[0]))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_any_text_is_valid_xml(labels: list[str]) -> None:
 )
 def test_ten_thousand_values_stay_a_small_drawing(hierarchy: Hierarchy, domain: Domain) -> None:
     shown = seen(hierarchy, domain)
-    svg = trees.draw(shown, "v", kind=domain.kind)
+    svg = draw_hierarchy(shown, "v", kind=domain.kind)
     assert len(boxes(svg)) <= 450 * len(shown)
     assert len(svg) < 1_000_000
     assert max(index["y"] + index["height"] for _, index in boxes(svg)) < 2000
@@ -134,30 +139,30 @@ def test_odd_columns_are_drawn(column: list[Any]) -> None:
     domain = domain_of(series)
     missing = "own-value" if series.null_count() else None
     shown = seen(Quantiles(), domain, missing)
-    svg = trees.draw(shown, "v", kind=domain.kind)
+    svg = draw_hierarchy(shown, "v", kind=domain.kind)
     assert "nan" not in svg
     assert "inf" not in svg
     for _, index in boxes(svg):
-        assert 0 <= index["x"] <= index["x"] + index["width"] <= trees.WIDTH + 0.2
+        assert 0 <= index["x"] <= index["x"] + index["width"] <= WIDTH + 0.2
 
 
 def test_nothing_to_draw_says_so() -> None:
     empty = domain_of(pl.Series("values", [], dtype=pl.String))
     shown = seen(Ordering(), empty)
-    assert texts(trees.draw(shown, "v")) == ["There are no values to draw."]
-    assert "There are no values" in tree_page.page(shown, "v", method="ordering")
+    assert texts(draw_hierarchy(shown, "v")) == ["There are no values to draw."]
+    assert "There are no values" in rendered(shown, column="v", method="ordering")
 
 
 def test_dates_lie_on_a_scale() -> None:
     days = domain_of(pl.Series("values", ["1995-01-31", "1995-12-31", "2004-06-01"]).str.to_date())
-    svg = trees.draw(seen(Dates(levels=["year", "decade"]), days), "born", kind="date")
+    svg = draw_hierarchy(seen(Dates(levels=["year", "decade"]), days), "born", kind="date")
     assert box(svg, "1995")["width"] > box(svg, "2004")["width"]  # cut off where the values end
     assert {"1995-01-31", "2004-06-01"} <= set(texts(svg))
 
 
 def test_a_label_that_has_no_room_is_shortened_and_told() -> None:
     long = [f"{'a very long name of a category ' * 3}{n}" for n in range(4)]
-    svg = trees.draw(seen(Ordering(sizes=[2]), Domain.of("text", long)), "job")
+    svg = draw_hierarchy(seen(Ordering(sizes=[2]), Domain.of("text", long)), "job")
     assert any(text.endswith("…") for text in texts(svg))
     assert not any(long[0] in text for text in texts(svg))
     assert any(told.startswith(long[0]) for told, _ in boxes(svg))
@@ -165,21 +170,21 @@ def test_a_label_that_has_no_room_is_shortened_and_told() -> None:
 
 def test_the_page_tells_each_level() -> None:
     shown = seen(CardinalityBased(smallest=10), Domain.of("integer", list(range(1, 101))), records=7)
-    page = tree_page.page(shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"})
+    page = rendered(shown, column="hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"})
     for words in ("hours", "cardinality-based", "smallest", "700", "Level by level", "0.455", "0.96", "2.98"):
         assert words in page, words
     assert page.count("<tr>") == 1 + len(shown)
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     assert "do not nest" not in page
-    assert page == tree_page.page(
-        shown, "hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"}
+    assert page == rendered(
+        shown, column="hours", kind="integer", method="cardinality-based", parameters={"smallest": "10"}
     )
 
 
 def test_the_page_says_where_levels_do_not_nest() -> None:
     shown = seen(DivisorBased(smallest=10), Domain.of("integer", list(range(1, 101))))
-    assert "Labels of level 2 lie in several labels of level 3" in tree_page.page(
-        shown, "hours", method="divisor-based"
+    assert "Labels of level 2 lie in several labels of level 3" in rendered(
+        shown, column="hours", method="divisor-based"
     )
 
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.engines.spark.cutting import Block, Tree, binned, proposed
+from shoal.engines.cutting import Block, Tree, count_bins, propose_cut
 from shoal.engines.spark.marginals import side_by_side
-from shoal.pipeline.encode import encode
+from shoal.testing import encode_table
 from tests.spark.conftest import adult, adult_policy
 
 
 def _problem() -> tuple[np.ndarray, np.ndarray, tuple]:  # type: ignore[type-arg]
-    encoded = encode(adult(2_000), adult_policy())
+    encoded = encode_table(adult(2_000), adult_policy())
     return encoded.frequencies.tuples, encoded.frequencies.counts, encoded.columns
 
 
@@ -26,8 +26,8 @@ def test_cuts_share_out_every_record_and_leave_enough_on_both_sides() -> None:
     open_blocks = [Block(0, (0,) * len(columns), tops, len(codes), int(counts.sum()))]
     while open_blocks:
         block = open_blocks.pop()
-        indices = {block.node: block.places(columns)}
-        block, cut = proposed(block, columns, indices[block.node], binned(tree, indices, codes, counts), least)
+        indices = {block.node: block.indices(columns)}
+        block, cut = propose_cut(block, columns, indices[block.node], count_bins(tree, indices, codes, counts), least)
         if cut is None or block.combinations <= 100:
             done.append(block)
             continue
@@ -50,9 +50,9 @@ def test_counts_of_parts_add_up_to_the_counts_of_all(values: list[int], parts: i
     times = np.arange(1, len(codes) + 1)
     tree = Tree().cut(0, 0, 20)
     indices = {1: (np.array([3, 9]),), 2: (np.array([30]),)}
-    whole = binned(tree, indices, codes, times)
+    whole = count_bins(tree, indices, codes, times)
     for key, (combinations, records) in whole.items():
-        some = [binned(tree, indices, codes[n::parts], times[n::parts]).get(key) for n in range(parts)]
+        some = [count_bins(tree, indices, codes[n::parts], times[n::parts]).get(key) for n in range(parts)]
         assert (sum(one[0] for one in some if one) == combinations).all()
         assert (sum(one[1] for one in some if one) == records).all()
 

@@ -80,18 +80,18 @@ def test_the_command_line_asks_spark(spark: Any, files: Path, capsys: pytest.Cap
 def test_written_files_are_audited_before_they_get_their_name(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shoal.engines.spark.release as releases
+    from shoal.engines.spark import engine
 
     release = shoal.anonymize(there(spark, adult(300)), adult_policy("mondrian"))
-    honest = releases._tidy
+    honest = engine.write_files
 
-    def broken(target: Path, ending: str) -> None:
-        honest(target, ending)
+    def broken(table: Any, target: Path, format: str) -> None:
+        honest(table, target, format)
         part = next(target.iterdir())
         table = pl.read_parquet(part)
         table.with_columns(pl.lit("17").alias("age")).write_parquet(part)
 
-    monkeypatch.setattr(releases, "_tidy", broken)
+    monkeypatch.setattr(engine, "write_files", broken)
     with pytest.raises(shoal.AuditFailed):
         release.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -134,9 +134,9 @@ def test_the_original_is_not_replaced(spark: Any, tmp_path: Path) -> None:
     release = shoal.anonymize(spark.read.parquet((tmp_path / "release.parquet").as_uri()), adult_policy("mondrian"))
     with pytest.raises(WriteError, match="would be replaced"):
         release.write(tmp_path)
-    with pytest.raises(WriteError, match="into a folder"):
+    with pytest.raises(WriteError, match="Hadoop cannot write there"):
         release.write("s3a://bucket/out")
-    with pytest.raises(WriteError, match="no such format"):
+    with pytest.raises(WriteError, match="no format that spark tables are written in"):
         release.write(tmp_path / "out", format="excel")
 
 

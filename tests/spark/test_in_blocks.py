@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +117,13 @@ def test_a_table_cut_wrongly_is_caught(spark: Any, monkeypatch: pytest.MonkeyPat
 
     from shoal.engines.spark import blocks
 
-    honest = blocks._applied
+    honest = blocks.SparkPieces.publish
 
-    def broken(pieces: Any, *more: Any) -> Any:
-        return honest(pieces.withColumn("t0", F.when(F.col("t1") == "Male", F.lit("90")).otherwise(F.col("t0"))), *more)
+    def broken(found: blocks.SparkPieces) -> Any:
+        text = F.when(F.col("t1") == "Male", F.lit("90")).otherwise(F.col("t0"))
+        return honest(replace(found, pieces=found.pieces.withColumn("t0", text)))
 
-    monkeypatch.setattr(blocks, "_applied", broken)
+    monkeypatch.setattr(blocks.SparkPieces, "publish", broken)
     policy = Policy(quasi_identifiers=["age", "sex"], models=[{"name": "k-anonymity", "k": 4}])
     with pytest.raises(AuditFailed):
         shoal.anonymize(there(spark, adult(600).select("age", "sex")), policy, fits=10, block=40)

@@ -148,13 +148,13 @@ def test_an_identifier_in_a_published_table_is_found(spark: Any) -> None:
 def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from shoal.engines.spark import engine
 
-    honest = engine.without_others
+    honest = engine.expand_counts
 
     def broken(session: Any, frame: pl.DataFrame) -> Any:
         first = frame.columns[0]
         return honest(session, frame.with_columns(pl.col(first).shift(1).fill_null("*")))
 
-    monkeypatch.setattr(engine, "without_others", broken)
+    monkeypatch.setattr(engine, "expand_counts", broken)
     with pytest.raises(AuditFailed):
         shoal.anonymize(there(spark, adult(300)), adult_policy("mondrian"))
 
@@ -162,9 +162,9 @@ def test_a_broken_recoding_is_caught(spark: Any, monkeypatch: pytest.MonkeyPatch
 def test_records_that_are_lost_are_missed(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from shoal.engines.spark import engine
 
-    honest = engine.without_others
-    monkeypatch.setattr(engine, "without_others", lambda session, frame: honest(session, frame).limit(290))
-    with pytest.raises(AuditFailed, match="another table"):
+    honest = engine.expand_counts
+    monkeypatch.setattr(engine, "expand_counts", lambda session, frame: honest(session, frame).limit(290))
+    with pytest.raises(AuditFailed, match="does not hold the released records"):
         shoal.anonymize(there(spark, adult(300)), adult_policy("mondrian", max_suppressed=0.5))
 
 
@@ -175,8 +175,8 @@ def test_other_columns_that_were_moved_are_found(spark: Any, monkeypatch: pytest
 
     frame = pl.DataFrame({"age": [20, 21] * 20, "city": ["Bonn", "Ulm", "Kiel", "Jena"] * 10})
     policy = Policy(quasi_identifiers=["age"], others="keep", models=K)
-    honest = engine.with_others
-    monkeypatch.setattr(engine, "with_others", lambda *a: honest(*a).withColumn("c1", F.lit("Bonn")))
+    honest = engine.join_others
+    monkeypatch.setattr(engine, "join_others", lambda *a: honest(*a).withColumn("c1", F.lit("Bonn")))
     with pytest.raises(AuditFailed, match="published as they are"):
         shoal.anonymize(there(spark, frame), policy)
 
@@ -195,13 +195,13 @@ def test_other_columns_of_other_records_are_found(
     policy = Policy(quasi_identifiers=["age", "size"], others="keep", models=K, algorithm="mondrian")
     assert shoal.anonymize(there(spark, frame), policy, **limits).audit.holds
     for module in (engine, blocks):
-        honest = module.with_others  # type: ignore[attr-defined]
+        honest = module.join_others  # type: ignore[attr-defined]
 
         def moved(*given: Any, honest: Any = honest) -> Any:
             city = F.when(F.col("c1") == "Bonn", "Kiel").otherwise("Bonn")
             return honest(*given).withColumn("c1", city)
 
-        monkeypatch.setattr(module, "with_others", moved)
+        monkeypatch.setattr(module, "join_others", moved)
     with pytest.raises(AuditFailed, match="published as they are"):
         shoal.anonymize(there(spark, frame), policy, **limits)
 
@@ -214,7 +214,7 @@ def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], mo
     frame = frame.with_columns(size=pl.int_range(80) // 16)
     policy = Policy(quasi_identifiers=["age", "size"], others="keep", models=K, algorithm="mondrian")
     for module in (engine, blocks):
-        honest = module.with_others  # type: ignore[attr-defined]
+        honest = module.join_others  # type: ignore[attr-defined]
 
         def moved(*given: Any, honest: Any = honest) -> Any:
             joined = honest(*given)
@@ -222,8 +222,8 @@ def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], mo
             texts = [row[0] for row in joined.select(text).distinct().orderBy(text).collect()]
             return joined.replace(dict(zip(texts, [*texts[1:], texts[0]], strict=True)), subset=[text])
 
-        monkeypatch.setattr(module, "with_others", moved)
-    with pytest.raises(AuditFailed, match=r"beside other texts|another table"):
+        monkeypatch.setattr(module, "join_others", moved)
+    with pytest.raises(AuditFailed, match=r"beside other texts"):
         shoal.anonymize(there(spark, frame), policy, **limits)
 
 
@@ -231,7 +231,16 @@ def test_texts_of_other_records_are_found(spark: Any, limits: dict[str, int], mo
     ("change", "says"),
     [
         ({"quasi_identifiers": ["ages"]}, "did you mean 'age'"),
-        ({"identifiers": {"who": {"pseudonym": True}}}, "one by one"),
+        (
+            {
+                "models": [{"name": "differential-privacy", "epsilon": 2.0, "delta": 0.01}],
+                "algorithm": {"name": "fixed-levels", "levels": {"age": 0}},
+                "suppressed": "drop",
+                "max_suppressed": 1,
+                "seed": 2**127,
+            },
+            "drawn by itself",
+        ),
         ({"others": "keep", "identifiers": []}, "nearly unique"),
         ({"others": None, "identifiers": []}, "columns without a role"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from shoal.engines.files import Budget
+from shoal.engines.files.budget import Budget
 from shoal.engines.files.count import count
 from shoal.engines.files.delimited import DelimitedScan
 from shoal.engines.files.scan import open_scan

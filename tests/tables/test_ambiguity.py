@@ -15,9 +15,11 @@ from tests.gateway.conftest import Memory
 from tests.strategies import tally, unexplained
 
 import shoal
-from shoal.encoding.domains import Domain, write_set
+from shoal.encoding.domains import Domain
+from shoal.encoding.labels import write_set
 from shoal.errors import Fault, Infeasible, Misfit, Refused
-from shoal.explore.lattice import compare, lattice
+from shoal.explore.compare import compare
+from shoal.explore.lattice import lattice
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
 from shoal.hierarchies import Tree

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.engines.columns import codes_of, column_domain, domain_of, kind_of, plain, to_texts
+from shoal.engines.counted import CountedTable
 from shoal.errors import TableError
 from shoal.policy import Policy
 
@@ -148,7 +149,7 @@ def test_the_policy_may_declare_the_domain() -> None:
 
     def texts(value: object, spec: dict[str, Any]) -> tuple[tuple[str, ...], float]:
         policy = Policy(quasi_identifiers={"x": spec}, models=[{"name": "k-anonymity", "k": 2}])
-        domain = column_domain(pl.DataFrame({"x": [value]}), "x", policy)
+        domain = column_domain(CountedTable(pl.DataFrame({"x": [value]})), "x", policy)
         return domain.texts, domain.span if domain.ordered else 0.0
 
     assert texts("b", tree) == (("b",), 0.0)
@@ -159,7 +160,7 @@ def test_the_policy_may_declare_the_domain() -> None:
 def test_a_domain_knows_its_records_and_its_company() -> None:
     frame = pl.DataFrame({"x": ["a", "b", "a"], "y": [1, 2, 1]})
     policy = Policy(quasi_identifiers=["x", "y"], models=[{"name": "k-anonymity", "k": 7}])
-    domain = column_domain(frame, "x", policy)
+    domain = column_domain(CountedTable(frame), "x", policy)
     assert domain.records.tolist() == [2, 1]
     assert domain.k == 7
     assert domain.profiles is not None

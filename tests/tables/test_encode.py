@@ -1,4 +1,4 @@
-"""encode() and what follows from it: missing values by each policy, and counts of persons."""
+"""encode_table() and what follows from it: missing values by each policy, and counts of persons."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 import shoal
 from shoal.errors import Infeasible, Misfit
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
 from shoal.registry import names
+from shoal.testing import encode_table
 
 K2 = [{"name": "k-anonymity", "k": 2}]
 
@@ -33,7 +33,7 @@ JOBS = pl.DataFrame({"job": ["clerk"] * 3 + ["smith"] * 3 + [None] * 2})
 
 def test_tuples_cells_and_counts() -> None:
     table = pl.DataFrame({"job": ["a", "b", "a", "a"], "ill": ["x", "x", "y", "x"]})
-    encoded = encode(table, policy(sensitive=["ill"]))
+    encoded = encode_table(table, policy(sensitive=["ill"]))
     frequencies = encoded.frequencies
     assert (len(frequencies.tuples), sorted(frequencies.cell_counts.tolist())) == (2, [1, 1, 2])
     assert encoded.cell_of_record[0] == encoded.cell_of_record[3] != encoded.cell_of_record[2]
@@ -73,7 +73,7 @@ def test_suppress_bars_the_record() -> None:
     assert release.audit.suppressed == 2
     dropped = shoal.anonymize(JOBS, policy("suppress", max_suppressed=0.25, suppressed="drop"))
     assert classes(dropped) == {("clerk",): 3, ("smith",): 3}
-    assert encode(JOBS, policy("suppress")).barred == 2
+    assert encode_table(JOBS, policy("suppress")).forced_suppression == 2
 
 
 def test_suppress_needs_room() -> None:

@@ -1,4 +1,4 @@
-"""identifying(): both ratios counted pair by pair, and the weights that follow."""
+"""measure_identifying(): both ratios counted pair by pair, and the weights that follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.explore.suggest import suggest
 from shoal.policy import Policy
-from shoal.profiling.identifying import HEAVIEST, identifying
+from shoal.profiling.identifying import HEAVIEST, measure_identifying
 
 
 def ratios(rows: list[tuple[Any, ...]]) -> tuple[float, float]:
@@ -25,7 +25,7 @@ def ratios(rows: list[tuple[Any, ...]]) -> tuple[float, float]:
 @given(st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", None])] * 3), min_size=2, max_size=12))
 def test_what_a_column_adds_is_counted_pair_by_pair(rows: list[tuple[str | None, ...]]) -> None:
     table = pl.DataFrame(rows, schema=dict.fromkeys("xyz", pl.String), orient="row")
-    found = identifying(table, table.columns)
+    found = measure_identifying(table, table.columns)
     gains = []
     for index, name in enumerate("xyz"):
         others = [other for other in range(3) if other != index]
@@ -51,13 +51,13 @@ def test_what_a_column_adds_is_counted_pair_by_pair(rows: list[tuple[str | None,
 
 def test_constants_and_tables_without_records_weigh_little() -> None:
     table = pl.DataFrame({"a": ["x", "x"], "b": ["y", "y"]})
-    assert [column.weight for column in identifying(table, ["a", "b"]).values()] == [1, 1]
-    assert [column.separation for column in identifying(table.head(0), ["a", "b"]).values()] == [0.0, 0.0]
+    assert [column.weight for column in measure_identifying(table, ["a", "b"]).values()] == [1, 1]
+    assert [column.separation for column in measure_identifying(table.head(0), ["a", "b"]).values()] == [0.0, 0.0]
 
 
 def test_many_columns_are_measured_in_pairs() -> None:
     table = pl.DataFrame({f"c{i}": [j % (i + 2) for j in range(50)] for i in range(20)})
-    weights = [column.weight for column in identifying(table, table.columns).values()]
+    weights = [column.weight for column in measure_identifying(table, table.columns).values()]
     assert weights[-1] == HEAVIEST
     assert weights[0] < HEAVIEST
 
@@ -66,7 +66,7 @@ def test_the_draft_proposes_the_weights_and_says_so() -> None:
     table = shoal.datasets.adult().select("age", "sex", "race", "income")
     draft = suggest(table)
     weights = {name: column.weight for name, column in Policy.from_yaml(draft).quasi_identifiers.items()}
-    assert weights == {name: found.weight for name, found in identifying(table, ["age", "sex", "race"]).items()}
+    assert weights == {name: found.weight for name, found in measure_identifying(table, ["age", "sex", "race"]).items()}
     assert weights["age"] > weights["sex"] >= weights["race"]
     text = " ".join(draft.replace("#", " ").split())
     assert "how identifying the column was measured to be" in text

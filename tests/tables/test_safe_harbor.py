@@ -17,8 +17,8 @@ from shoal.auditing import treatments as audited
 from shoal.engines.treatments import SPARSE, SPARSE_2000, treat
 from shoal.explore.suggest import suggest
 from shoal.policy import Policy
-from shoal.profiling.profile import profile
-from shoal.profiling.safe_harbor import KINDS, kind_of
+from shoal.profiling.profile import profile_column
+from shoal.profiling.safe_harbor import KINDS, find_kind
 
 MANY = range(60)
 EXAMPLES: dict[str, tuple[str, list[Any]]] = {
@@ -51,7 +51,7 @@ def test_every_kind_has_an_example() -> None:
 @pytest.mark.parametrize("letter", EXAMPLES)
 def test_each_of_the_18_kinds_is_found(letter: str) -> None:
     name, values = EXAMPLES[letter]
-    kind = kind_of(profile(pl.Series(name, values)))
+    kind = find_kind(profile_column(pl.Series(name, values)))
     assert kind is not None
     assert kind.letter == letter
 
@@ -70,7 +70,7 @@ def test_each_of_the_18_kinds_is_found(letter: str) -> None:
     ],
 )
 def test_what_only_sounds_like_one_is_not(name: str, values: list[Any]) -> None:
-    assert kind_of(profile(pl.Series(name, values))) is None
+    assert find_kind(profile_column(pl.Series(name, values))) is None
 
 
 TABLE = pl.DataFrame(
@@ -212,7 +212,7 @@ def test_a_draft_under_the_rule_fits_any_table(table: pl.DataFrame) -> None:
     try:
         policy = Policy.from_yaml(suggest(table, preset="hipaa-safe-harbor"))
     except shoal.TableError:  # nothing is left that may be published
-        assert all(kind_of(profile(column)) or profile(column).kind == "other" for column in table)
+        assert all(find_kind(profile_column(column)) or profile_column(column).kind == "other" for column in table)
         return
     refused = [f"quasi_identifiers.{name}" for name in starred_columns(table, policy)]
     assert [fault.where for fault in policy.check(table) if fault.kind == "fault"] == refused

@@ -16,10 +16,10 @@ from tests.strategies import WORDS, any_tables, publishable, starred_columns, un
 
 import shoal
 from shoal.errors import Misfit
-from shoal.explore.suggest import scalar, suggest
+from shoal.explore.suggest import format_scalar, suggest
 from shoal.policy import Policy
-from shoal.profiling.column_roles import nice_widths
-from shoal.profiling.profile import profile
+from shoal.profiling.profile import profile_column
+from shoal.profiling.role_rules import choose_widths
 
 
 def fits(table: Any, **options: Any) -> Policy:
@@ -69,14 +69,14 @@ def test_a_draft_anonymizes_or_is_infeasible(table: pl.DataFrame) -> None:
 def test_a_name_is_read_back_as_it_was(name: str) -> None:
     from shoal.encoding import yaml as notation
 
-    assert notation.load(f"- {scalar(name)}") == [name]
-    assert notation.load(f"[{scalar(name)}]") == [name]
-    assert "\n" not in scalar(name)
+    assert notation.load(f"- {format_scalar(name)}") == [name]
+    assert notation.load(f"[{format_scalar(name)}]") == [name]
+    assert "\n" not in format_scalar(name)
 
 
 @given(st.floats(1e-6, 1e15), st.booleans())
 def test_widths_nest(span: float, whole: bool) -> None:
-    widths = nice_widths(span, whole=whole)
+    widths = choose_widths(span, whole=whole)
     assert all(0 < width < span for width in widths)
     assert len(widths) <= 4
     if widths:
@@ -234,7 +234,7 @@ def test_missing_values_and_placeholders_are_told() -> None:
     text = suggest(pl.DataFrame({"age": ages, "town": ["?", "n/a", "Unknown", *["a", "b"] * 20]}))
     assert "1 missing, 2 with a placeholder" in text
     assert "3 with a placeholder" in text
-    found = profile(pl.Series("age", ages))
+    found = profile_column(pl.Series("age", ages))
     assert (found.low, found.high) == (20, 59)
 
 

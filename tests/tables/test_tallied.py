@@ -14,8 +14,9 @@ from tests.strategies import tables_and_policies, tally, unexplained
 
 import shoal
 from shoal.auditing import Fidelity
-from shoal.engines.counted import CountedTable, sampled, untallied
+from shoal.engines.counted import CountedTable
 from shoal.engines.fingerprint import fingerprint
+from shoal.engines.limits import uncountable
 from shoal.errors import Misfit, TableError
 from shoal.policy import Policy
 
@@ -39,7 +40,7 @@ def outcome(table: Any, policy: Policy) -> tuple[str, Any]:
 @given(tables_and_policies(), st.booleans())
 def test_the_same_release_as_record_by_record(case: tuple[pl.DataFrame, Policy], halves: bool) -> None:
     frame, policy = case
-    if not frame.height or not frame.width or untallied(policy):
+    if not frame.height or not frame.width or uncountable(policy):
         return
     assert outcome(tally(frame, halves=halves), policy) == outcome(frame, policy)
 
@@ -65,9 +66,9 @@ def test_rows_say_where_published_records_come_from() -> None:
     )
     small = tally(pl.concat([frame] * 5))
     release = shoal.anonymize(small, policy)
-    assert release.times is not None and release.rows is not None
+    assert release.details.table.is_counted and release.rows is not None
     given_back = np.zeros(small.frame.height, np.int64)
-    np.add.at(given_back, release.rows.to_numpy(), release.times.to_numpy())
+    np.add.at(given_back, release.rows.to_numpy(), release.details.table.record_counts)
     assert given_back.tolist() == small.counts.to_list()
     assert release.frame["illness"].to_list() == small.frame["illness"].gather(release.rows).to_list()
 
@@ -90,7 +91,7 @@ def test_persons_are_counted_in_a_tally() -> None:
 def test_the_fingerprint_is_that_of_the_whole_table() -> None:
     table = shoal.datasets.adult()[:500].select("age", "sex")
     small = tally(table, halves=True)
-    assert fingerprint(small.frame, "", small.counts) == fingerprint(table, "")
+    assert fingerprint(small, "") == fingerprint(CountedTable(table), "")
 
 
 @pytest.mark.parametrize("times", [[1, 0], [1], [1.0, 2.0], [1, None]])
@@ -153,7 +154,7 @@ def test_statistics_of_many_records_are_those_of_a_sample(tmp_path: Path) -> Non
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 300), st.integers(0, 5))
 def test_a_sample_has_every_record_in_its_share(times: list[int], most: int, seed: int) -> None:
     frame = pl.DataFrame({"row": range(len(times))})
-    found = sampled(frame, pl.Series(times), most, seed)["row"]
+    found = CountedTable(frame, pl.Series(times)).sample(most, seed)["row"]
     assert len(found) == min(sum(times), most)
     for row, often in enumerate(times):
         assert abs((found == row).sum() - often * min(most / sum(times), 1)) < 2
@@ -163,7 +164,7 @@ def test_a_sample_has_every_record_in_its_share(times: list[int], most: int, see
 def test_a_sample_is_not_every_tenth_record() -> None:
     years = np.tile(np.arange(2010, 2020), 1_000)
     frame = pl.DataFrame({"person": np.repeat(np.arange(1_000), 10), "year": years})
-    found = sampled(frame, pl.Series([1] * frame.height), 1_000, 0)["year"].value_counts()["count"]
+    found = CountedTable(frame, pl.Series([1] * frame.height)).sample(1_000, 0)["year"].value_counts()["count"]
     assert len(found) == 10 and found.min() > 50
 
 
@@ -191,6 +192,5 @@ def test_a_broken_tally_is_caught() -> None:
     """A published tally that counts a record twice has more records than the original."""
     table, policy = shoal.datasets.load("patients")
     release = shoal.anonymize(tally(table), policy)
-    assert release.times is not None
-    more = CountedTable(release.frame, release.times * 2)
+    more = CountedTable(release.frame, release.details.table.counts * 2)
     assert not shoal.audit(more, policy, original=tally(table)).holds

@@ -12,30 +12,30 @@ from scipy import stats
 
 from shoal.errors import MissingExtra
 from shoal.utility.statistics import kolmogorov_smirnov
-from shoal.utility.statistics.clusters import cluster_utility, clustered
-from shoal.utility.statistics.columns import FREQUENT, Column, features
+from shoal.utility.statistics.clusters import cluster_utility, find_clusters
+from shoal.utility.statistics.columns import FREQUENT, ColumnPair, features
 from shoal.utility.statistics.correlations import associations, cramer, rank_correlations
 from shoal.utility.statistics.covers import Covers
 from shoal.utility.statistics.distributions import distance
 from shoal.utility.statistics.histograms import of_categories, of_numbers
-from shoal.utility.statistics.learning import learned
-from shoal.utility.statistics.queries import workload
+from shoal.utility.statistics.learning import compare_learning
+from shoal.utility.statistics.queries import answer_workload
 
 NUMBERS = st.lists(st.integers(-9, 9), min_size=2, max_size=30)
 RNG = np.random.default_rng(7)
 
 
-def as_it_is(name: str, values: Any, size: int, **more: Any) -> Column:
-    return Column(
+def as_it_is(name: str, values: Any, size: int, **more: Any) -> ColumnPair:
+    return ColumnPair(
         name, np.asarray(values), np.asarray(values), Covers.of([{index} for index in range(size)], size), **more
     )
 
 
-def number(name: str, before: Any, after: Any) -> Column:
+def number(name: str, before: Any, after: Any) -> ColumnPair:
     """A column of numbers; statistics of numbers look at nothing else."""
     codes, texts = (np.zeros(len(held), np.int64) for held in (before, after))
     held = np.asarray(before, np.float64), np.asarray(after, np.float64)
-    return Column(name, codes, texts, Covers.of([{0}], 1), True, held)
+    return ColumnPair(name, codes, texts, Covers.of([{0}], 1), True, held)
 
 
 @st.composite
@@ -165,13 +165,13 @@ def test_cluster_utility_by_hand() -> None:
 def test_clusters_tell_a_table_from_another_and_not_from_itself() -> None:
     points = RNG.normal(size=(3000, 3)).astype(np.float32)
     moved = points + np.float32(2.0)
-    same = clustered((lambda rows: points[rows], 3000), (lambda rows: points[::-1][rows], 3000))
-    other = clustered((lambda rows: points[rows], 3000), (lambda rows: moved[rows], 3000))
+    same = find_clusters((lambda rows: points[rows], 3000), (lambda rows: points[::-1][rows], 3000))
+    other = find_clusters((lambda rows: points[rows], 3000), (lambda rows: moved[rows], 3000))
     assert same.utility == pytest.approx(0, abs=1e-12)
     assert other.utility > 0.05
-    assert other == clustered((lambda rows: points[rows], 3000), (lambda rows: moved[rows], 3000))
+    assert other == find_clusters((lambda rows: points[rows], 3000), (lambda rows: moved[rows], 3000))
     flat = np.zeros((40, 2), np.float32)
-    assert clustered((lambda rows: flat[rows], 40), (lambda rows: flat[rows], 40)).clusters == 1
+    assert find_clusters((lambda rows: flat[rows], 40), (lambda rows: flat[rows], 40)).clusters == 1
 
 
 def test_centres_are_about_as_good_as_those_of_scikit_learn() -> None:
@@ -226,7 +226,7 @@ def test_the_correlation_ratio_is_that_of_the_analysis_of_variance(pairs: list[t
 
 def test_a_label_of_all_values_keeps_no_association() -> None:
     codes = np.array([0, 0, 1, 1] * 5)
-    whole = Column("b", codes, np.zeros(20, np.int64), Covers.of([{0, 1}], 2))
+    whole = ColumnPair("b", codes, np.zeros(20, np.int64), Covers.of([{0, 1}], 2))
     found = associations([as_it_is("a", codes, 2), whole, number("c", codes, codes)])
     assert (found.before[0][1], found.after[0][1]) == pytest.approx((1, 0))
     assert (found.before[1][2], found.after[1][2]) == pytest.approx((1, 0), abs=1e-7)
@@ -250,21 +250,21 @@ def test_a_workload_against_plain_counting(monkeypatch: pytest.MonkeyPatch) -> N
     from shoal.utility.statistics import queries
 
     asked: list[Any] = []
-    drawn = queries._drawn
+    drawn = queries._draw
 
-    def noted(column: Column, part: float, rng: np.random.Generator) -> Any:
+    def noted(column: ColumnPair, part: float, rng: np.random.Generator) -> Any:
         chosen = drawn(column, part, rng)
         asked.append((column, chosen))
         return chosen
 
-    monkeypatch.setattr(queries, "_drawn", noted)
+    monkeypatch.setattr(queries, "_draw", noted)
     ages, sexes = RNG.integers(0, 40, 300), RNG.integers(0, 2, 300)
     decades = Covers.of([range(low, low + 10) for low in range(0, 40, 10)], 40)
-    age = Column("age", ages, ages[:250] // 10, decades, ordered=True)
-    sex = Column("sex", sexes, sexes[:250], Covers.of([{0}, {1}], 2))
+    age = ColumnPair("age", ages, ages[:250] // 10, decades, ordered=True)
+    sex = ColumnPair("sex", sexes, sexes[:250], Covers.of([{0}, {1}], 2))
     for seed in range(20):
         asked.clear()
-        found = workload([age, sex], queries=1, seed=seed)
+        found = answer_workload([age, sex], queries=1, seed=seed)
         truth = sum(all(chosen[column.values[row]] for column, chosen in asked) for row in range(300))
         answer = 0.0
         for row in range(250):
@@ -283,29 +283,29 @@ def test_a_workload_against_plain_counting(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_workload_is_drawn_by_its_seed_and_missing_values_are_in_no_answer() -> None:
     codes = np.array([0, 1, 2, -1] * 30)
-    column = Column("a", codes, np.array([0, 1, 2] * 30), Covers.of([{0}, {1}, {2}], 3))
-    first = workload([column], queries=50)
+    column = ColumnPair("a", codes, np.array([0, 1, 2] * 30), Covers.of([{0}, {1}, {2}], 3))
+    first = answer_workload([column], queries=50)
     assert first.median == 0  # 30 of each value, before and after
-    other = Column("b", codes, np.zeros(90, np.int64), Covers.of([range(3)], 3), ordered=True)
-    runs = [workload([column, other], queries=50, seed=seed).errors.tolist() for seed in (1, 1, 2)]
+    other = ColumnPair("b", codes, np.zeros(90, np.int64), Covers.of([range(3)], 3), ordered=True)
+    runs = [answer_workload([column, other], queries=50, seed=seed).errors.tolist() for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
     with pytest.raises(ValueError, match="needs a column"):
-        workload([])
+        answer_workload([])
 
 
 def test_learning_from_a_release() -> None:
     pytest.importorskip("sklearn")
     kind = RNG.integers(0, 3, 4000)
     target = (kind == 2).astype(np.int64)
-    good = learned([as_it_is("kind", kind, 3)], as_it_is("class", target, 2))
+    good = compare_learning([as_it_is("kind", kind, 3)], as_it_is("class", target, 2))
     assert (good.published, good.original, good.kept) == (1.0, 1.0, 1.0)
     assert good.majority == pytest.approx(2 / 3, abs=0.03)
-    nothing = Column("kind", kind, np.zeros(4000, np.int64), Covers.of([range(3)], 3))
-    bad = learned([nothing], as_it_is("class", target, 2))
+    nothing = ColumnPair("kind", kind, np.zeros(4000, np.int64), Covers.of([range(3)], 3))
+    bad = compare_learning([nothing], as_it_is("class", target, 2))
     assert (bad.published, bad.original) == (bad.majority, 1.0)
     assert bad.kept == 0
     assert bad.tested == 1200
-    constant = learned([as_it_is("kind", kind, 3)], as_it_is("class", np.zeros(4000, np.int64), 1))
+    constant = compare_learning([as_it_is("kind", kind, 3)], as_it_is("class", np.zeros(4000, np.int64), 1))
     assert (constant.published, constant.original, constant.kept) == (1.0, 1.0, None)
 
 
@@ -313,4 +313,4 @@ def test_learning_without_scikit_learn_says_what_to_install(monkeypatch: pytest.
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
     column = as_it_is("a", np.array([0, 1] * 20), 2)
     with pytest.raises(MissingExtra, match=r"learning from a release needs scikit-learn.*shoal\[ml\]"):
-        learned([column], column)
+        compare_learning([column], column)

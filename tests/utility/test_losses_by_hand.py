@@ -11,11 +11,11 @@ import pytest
 
 import shoal
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.explore.lattice import compare, lattice
-from shoal.pipeline.encode import encode
+from shoal.explore.compare import compare
+from shoal.explore.lattice import lattice
 from shoal.policy import Policy
 from shoal.registry import find, names
-from shoal.testing import outcome_of
+from shoal.testing import encode_table, outcome_of
 from shoal.utility import Granularity, Height, Metric, NonUniformEntropy, Precision
 
 # a a a b c d; |D| = 4. With k = 2, level 0 keeps the three a and suppresses three records,
@@ -60,7 +60,7 @@ def policy(loss: dict[str, Any] | str, share: float = 0.5, **column: Any) -> Pol
 def test_each_level(name: str, parameters: dict[str, Any], expected: list[float]) -> None:
     loss = {"name": name, **parameters}
     asked = policy(loss)
-    looked = Lattice(encode(TABLE, asked).problem(asked)).look(np.array([[0], [1], [2]], np.int16))
+    looked = Lattice(encode_table(TABLE, asked).problem(asked)).look(np.array([[0], [1], [2]], np.int16))
     assert np.asarray(asked.loss.totals(looked.outcome)) == pytest.approx(expected, abs=1e-12)
     told = {node["levels"]["place"]: node["losses"][name] for node in lattice(TABLE, asked)}
     assert [told[level] for level in range(3)] == pytest.approx(expected, abs=1e-12)
@@ -93,7 +93,7 @@ def test_ranks_go_from_the_largest_column_down() -> None:
 def test_a_column_of_one_value_has_nothing_to_lose() -> None:
     asked = policy("granularity", 1.0)
     table = pl.DataFrame({"place": ["a", "a"]})
-    looked = Lattice(encode(table, asked).problem(asked)).look(np.array([[0], [2]], np.int16))
+    looked = Lattice(encode_table(table, asked).problem(asked)).look(np.array([[0], [2]], np.int16))
     assert np.asarray(asked.loss.totals(looked.outcome)).tolist() == [0.0, 0.0]
 
 

@@ -18,8 +18,8 @@ from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain.exhaustive import Exhaustive
 from shoal.algorithms.full_domain.optimal import Optimal
 from shoal.errors import Infeasible
-from shoal.pipeline.encode import encode
 from shoal.policy import Policy
+from shoal.testing import encode_table
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
 AGES: list[dict[str, Any]] = [
@@ -78,7 +78,7 @@ def found(algorithm: Algorithm, problem: Problem) -> tuple[list[float], float] |
 
 def agree(table: pl.DataFrame, policy: Policy) -> None:
     try:
-        problem = encode(table, policy).problem(policy)
+        problem = encode_table(table, policy).problem(policy)
     except Infeasible:
         return
     every = found(Exhaustive(), problem)
@@ -94,7 +94,7 @@ def agree(table: pl.DataFrame, policy: Policy) -> None:
 def no_bound_is_too_high(table: pl.DataFrame, policy: Policy) -> None:
     """Compare the bound of every branch, whatever columns it leaves free, with each of its nodes."""
     try:
-        problem = encode(table, policy).problem(policy)
+        problem = encode_table(table, policy).problem(policy)
     except Infeasible:
         return
     lattice = Lattice(problem)

@@ -1,4 +1,4 @@
-"""coarsest(): what a local search can still answer when it found nothing: the widest classes, violators left out."""
+"""find_coarsest_classes(): what a local search can still answer when it found nothing; violators are left out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.algorithms._unattainable import most_general
+from shoal.algorithms._unattainable import generalize_fully
 from shoal.algorithms.base import Problem
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
@@ -71,7 +71,7 @@ class Remainder:
         return replace(made, stopped=recoding.stopped)
 
 
-def coarsest(problem: Problem) -> Iterator[Remainder]:
+def find_coarsest_classes(problem: Problem) -> Iterator[Remainder]:
     """Yield classes of which each complies by itself, and which give up no more records than may be suppressed.
 
     1. All records in one class.
@@ -83,21 +83,21 @@ def coarsest(problem: Problem) -> Iterator[Remainder]:
     """
     frequencies = problem.frequencies
     together = np.zeros(len(frequencies.cell_counts), np.int64)
-    general = most_general(problem)[0][frequencies.cell_tuples]
+    general = generalize_fully(problem)[0][frequencies.cell_tuples]
     for members in (together, general, frequencies.cell_tuples):
-        for kept in (_complying(problem, members), _thinned(problem, members)):
+        for kept in (_keep_complying(problem, members), _thin_out(problem, members)):
             found = Remainder(problem, members, kept)
             if kept.any() and found.given_up <= problem.most_suppressed:
                 yield found
 
 
-def _complying(problem: Problem, members: Ints) -> Ints:
+def _keep_complying(problem: Problem, members: Ints) -> Ints:
     """Return how many records of each cell are left where classes that fail are given up."""
     counts = problem.frequencies.cell_counts
     return np.where(_holds(problem, members, counts)[members], counts, 0)
 
 
-def _thinned(problem: Problem, members: Ints) -> Ints:
+def _thin_out(problem: Problem, members: Ints) -> Ints:
     """Return how many records of each cell are left where no sensitive value has more than a class can bear.
 
     The most that each value may have is found for each class by halving: the more even the values are, the more
@@ -108,26 +108,26 @@ def _thinned(problem: Problem, members: Ints) -> Ints:
     if frequencies.subjects is not None:  # a person may have several records: who is given up is not a matter of counts
         return np.where(_holds(problem, members, kept)[members], kept, 0)
     for columns in dict.fromkeys(model.sensitive_columns for model in problem.models if model.sensitive_columns):
-        values = _values(problem, columns)
+        values = _combine_values(problem, columns)
         low, high = np.ones(count, np.int64), np.full(count, max(int(kept.sum()), 1), np.int64)
         while (low < high).any():
             middle = (low + high + 1) // 2
-            left = _capped(kept, members, values, middle)
+            left = _cap_values(kept, members, values, middle)
             small = np.bincount(members, left, minlength=count) < problem.least_records
             raised = small | _holds(problem, members, left)
             low, high = np.where(raised, middle, low), np.where(raised, high, middle - 1)
-        kept = _capped(kept, members, values, low)
+        kept = _cap_values(kept, members, values, low)
     return np.where(_holds(problem, members, kept)[members], kept, 0)
 
 
-def _values(problem: Problem, columns: tuple[str, ...]) -> Ints:
+def _combine_values(problem: Problem, columns: tuple[str, ...]) -> Ints:
     """Return the number of what each cell has in some sensitive columns together."""
     indices = [column.place for column in problem.background.known(columns)]
     held = problem.frequencies.sensitive[:, indices].astype(np.int64) + 1
     return group(list(held.T), [int(column.max(initial=0)) + 1 for column in held.T])[0]
 
 
-def _capped(kept: Ints, members: Ints, values: Ints, most: Ints) -> Ints:
+def _cap_values(kept: Ints, members: Ints, values: Ints, most: Ints) -> Ints:
     """Return how many records of each cell are left where no value has more than ``most`` of its class.
 
     The records of a value are given up evenly over its cells, in their order.

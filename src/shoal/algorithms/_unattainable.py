@@ -14,18 +14,18 @@ from shoal.kernels.group import group
 from shoal.recodings.bounded import Capped
 
 
-def kept_apart(problem: Problem) -> Ints:
+def separate_by_boundaries(problem: Problem) -> Ints:
     """Return the part of each tuple: boundaries keep records of different parts apart, so a search may start there.
 
     Where a part breaks a model all are in one: then it is for the search to find out whom to give up.
     """
     if not _has_boundaries(problem):
         return np.zeros(len(problem.frequencies.tuples), np.int64)
-    members, holds = most_general(problem)
+    members, holds = generalize_fully(problem)
     return members if holds.all() else np.zeros_like(members)
 
 
-def unattainable(problem: Problem) -> Bools:
+def find_unattainable(problem: Problem) -> Bools:
     """Return which tuples no recoding within the boundaries can keep, whatever it does with the others.
 
     They break, in the most general table, a model that still holds whatever joins a class: then no part of their class
@@ -34,7 +34,7 @@ def unattainable(problem: Problem) -> Bools:
     sure = replace(problem, models=tuple(model for model in problem.models if model.absorbing))
     if not _has_boundaries(problem) or not sure.models or not sure.absorbing:
         return np.zeros(len(problem.frequencies.tuples), bool)
-    return _failing(sure, as_they_are=False)
+    return _find_failing(sure, as_they_are=False)
 
 
 def find_blocking_boundaries(problem: Problem, *, as_they_are: bool) -> dict[str, dict[str, int]]:
@@ -47,15 +47,15 @@ def find_blocking_boundaries(problem: Problem, *, as_they_are: bool) -> dict[str
     ``as_they_are``: columns without a hierarchy can only be published as they are.
     """
     bounded = [index for index, column in enumerate(problem.columns) if column.limits is not None]
-    failing = _failing(problem, as_they_are=as_they_are)
+    failing = _find_failing(problem, as_they_are=as_they_are)
     if (
         not bounded
         or _fits(problem, failing)
-        or not _fits(problem, _failing(problem, bounded, as_they_are=as_they_are))
+        or not _fits(problem, _find_failing(problem, bounded, as_they_are=as_they_are))
     ):
         return {}
-    enough = [one for one in bounded if _fits(problem, _failing(problem, [one], as_they_are=as_they_are))]
-    return {problem.columns[index].name: _under(problem, index, failing) for index in enough or bounded}
+    enough = [one for one in bounded if _fits(problem, _find_failing(problem, [one], as_they_are=as_they_are))]
+    return {problem.columns[index].name: _count_under(problem, index, failing) for index in enough or bounded}
 
 
 def _has_boundaries(problem: Problem) -> bool:
@@ -68,13 +68,15 @@ def _fits(problem: Problem, failing: Bools) -> bool:
     return lost <= problem.most_suppressed
 
 
-def _failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool) -> Bools:
+def _find_failing(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool) -> Bools:
     """Return which tuples break a model in the most general table, the boundaries of some columns lifted."""
-    members, holds = most_general(problem, lifted, as_they_are=as_they_are)
+    members, holds = generalize_fully(problem, lifted, as_they_are=as_they_are)
     return np.asarray(~holds[members])
 
 
-def most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False) -> tuple[Ints, Bools]:
+def generalize_fully(
+    problem: Problem, lifted: Collection[int] = (), *, as_they_are: bool = False
+) -> tuple[Ints, Bools]:
     """Return the class of each tuple in the most general table, and which classes satisfy every model."""
     labels, sizes = [], []
     for index, (column, codes) in enumerate(zip(problem.columns, problem.frequencies.tuples.T, strict=True)):
@@ -87,7 +89,7 @@ def most_general(problem: Problem, lifted: Collection[int] = (), *, as_they_are:
     return members, problem.holds(classes)
 
 
-def _under(problem: Problem, index: int, failing: Bools) -> dict[str, int]:
+def _count_under(problem: Problem, index: int, failing: Bools) -> dict[str, int]:
     """Return the boundaries of a column that hold some of the failing records back, and how many."""
     column, counts = problem.columns[index], problem.frequencies.counts
     shown = Capped.of(column, column.levels.height)

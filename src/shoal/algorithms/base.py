@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +14,11 @@ import numpy.typing as npt
 from shoal.encoding.types import Progress, silent
 from shoal.errors import Fault, Infeasible, NotFound, PolicyError
 from shoal.frequencies.frequencies import Background, Classes, Frequencies
-from shoal.models.base import PrivacyModel, titles
+from shoal.models.base import PrivacyModel, name_models
 from shoal.recodings.base import Column, Recoding
-from shoal.recodings.covering import matching_locally
-from shoal.registry import Entry
+from shoal.recodings.covering import count_local_matches
+from shoal.registry import Entry, find, names
 from shoal.utility.base import Metric
-
-ACROSS = "use optimal, heuristic, exhaustive, incognito, samarati, datafly or fixed-levels"
-"""The searches that look at whole tables."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +86,17 @@ class Problem:
         people = self.background.population
         if people is None or classes.matches is not None:
             return classes
-        return replace(classes, matches=partial(matching_locally, people, classes, self.columns))
+        return replace(classes, matches=partial(count_local_matches, people, classes, self.columns))
 
     def by_class(self) -> Problem:
         """Return the problem with conditions on single classes, from which those on whole tables follow."""
         single = [model.by_class for model in self.models]
         if missing := [model.key() for model, one in zip(self.models, single, strict=True) if one is None]:
-            raise PolicyError(f"{missing[0]} needs a search that looks at whole tables", where="algorithm", hint=ACROSS)
+            raise PolicyError(
+                f"{missing[0]} needs a search that looks at whole tables",
+                where="algorithm",
+                hint=suggest_whole_table_searches(),
+            )
         return replace(self, models=tuple(model for model in single if model is not None))
 
     @property
@@ -122,7 +124,7 @@ class Problem:
         """Return what a table of these classes attains of each model."""
         classes = self._with_matches(classes)
         measured = (model.measure(classes, self.background) for model in self.models)
-        return dict(zip(titles(self.models), measured, strict=True))
+        return dict(zip(name_models(self.models), measured, strict=True))
 
     def together(self) -> Classes:
         """All records in one class: whatever a search does, no class can be larger."""
@@ -166,7 +168,7 @@ class Problem:
         """Say that nothing complies where that is certain, else that a search found nothing; and why."""
         everything = self._with_matches(self.together())
         failing, told = [], []
-        for title, model in zip(titles(self.models), self.models, strict=True):
+        for title, model in zip(name_models(self.models), self.models, strict=True):
             attained = model.measure(everything, self.background)
             if not model.meets(attained):
                 failing.append(model)
@@ -198,6 +200,11 @@ class Algorithm(Entry):
     footprint: ClassVar[int] = 3_000
     """Bytes of memory that the search takes for each distinct record, at most: where memory is bounded."""
 
+    @property
+    def fixed_levels(self) -> Mapping[str, int] | None:
+        """The level that each column is published at, where the policy itself says it; others are at level 0."""
+        return None
+
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""
         return self
@@ -209,3 +216,17 @@ class Algorithm(Entry):
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
         """Return a recoding under which every model holds, or raise :class:`~shoal.errors.Infeasible`."""
+
+
+def suggest_whole_table_searches() -> str:
+    """Return a hint that names every search which looks at whole tables.
+
+    Examples
+    --------
+    >>> suggest_whole_table_searches()
+    'use datafly, exhaustive, fixed-levels, heuristic, incognito, optimal or samarati'
+    """
+    *others, last = (
+        name for name in names("algorithms") if cast("type[Algorithm]", find("algorithms", name)).looks_across
+    )
+    return f"use {', '.join(others)} or {last}"

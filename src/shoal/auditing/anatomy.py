@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.auditing.assignment import lacking
-from shoal.auditing.census import texts_of
+from shoal.auditing.checks import Compared
 from shoal.auditing.hygiene import columns_faults, comparable
 from shoal.auditing.outputs import CompanionTable
 from shoal.auditing.pseudonyms import pseudonym_faults
+from shoal.auditing.texts import texts_of
 from shoal.auditing.treatments import treatment_faults
 from shoal.auditing.verdict import Audit, ModelAudit
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.models.base import Census
 from shoal.policy import Policy
@@ -40,35 +41,27 @@ class Anatomy:
     """``group``, ``value``, ``records``: a row for each group and value."""
 
 
-def audit_anatomy(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame | None,
-    policy: Policy,
-    beside: CompanionTable,
-    rows: pl.Series | None = None,
-    path: str | Path | None = None,
-) -> Audit:
+def audit_anatomy(compared: Compared) -> Audit:
     """Count both tables of an anatomy.
 
     A release holds if both have the same groups and as many records in each, no sensitive value has more than 1/l of a
     group, the order of neither tells anything and, where the original is given, all values are those of the original.
     """
+    frame, policy, beside = compared.whole, compared.policy, compared.companion
+    raw = None if compared.original is None else compared.original.frame
     faults = [*_columns(frame, beside, raw, policy), *pseudonym_faults(frame, raw, policy)]
     tables = None if faults else _read(frame, beside, policy)
     if tables is None:
         faults = [*faults, Fault("the two tables of an anatomy are not there", kind="unreadable")]
         return _verdict(frame, raw, policy, np.zeros(0, np.int64), None, faults)
     faults += treatment_faults(frame, policy)
-    faults += [
-        *beside.bytes_faults(raw),
-        *CompanionTable(frame, None if path is None else Path(path)).bytes_faults(raw),
-    ]
+    faults += [*beside.bytes_faults(raw), *CompanionTable(frame, compared.path).bytes_faults(raw)]
     faults += [*_groups(tables, policy.models[0].asked), *_order(tables)]
     if raw is not None:
-        faults += _against(frame, tables, raw, policy, rows)
+        faults += _against(frame, tables, raw, policy, compared.rows)
     groups = tables.held.group_by("group").agg(pl.len().alias("values"), pl.col("records").sum()).sort("group")
     (on,), sizes = policy.sensitive, groups["records"].to_numpy().astype(np.int64)
-    census = Census(sizes, {on: groups["values"].to_numpy().astype(np.int64)})
+    census = Census(sizes=sizes, values={on: groups["values"].to_numpy().astype(np.int64)})
     return _verdict(frame, raw, policy, sizes, policy.models[0].recount(census), [*faults, ONLY_THE_LINK])
 
 
@@ -83,19 +76,16 @@ def _verdict(
     records, known = frame.height if raw is None else raw.height, attained is not None
     columns = {} if raw is None or not known else _told(frame, raw, policy)
     return Audit(
-        policy,
-        records,
-        frame.height,
-        0,
-        max(records - frame.height, 0),
-        len(sizes),
-        sizes,
-        (ModelAudit(policy.models[0], attained, counted=known),),
-        {},
-        _risk(frame, policy) if known else {},
-        {} if raw is None else _risk(raw, policy),
-        tuple(faults),
-        columns,
+        policy=policy,
+        records=records,
+        published=frame.height,
+        left_out=max(records - frame.height, 0),
+        sizes=sizes,
+        models=(ModelAudit(policy.models[0], attained, counted=known),),
+        risk=_risk(frame, policy) if known else {},
+        risk_before={} if raw is None else _risk(raw, policy),
+        faults=tuple(faults),
+        columns=columns,
     )
 
 
@@ -123,7 +113,7 @@ def _columns(frame: pl.DataFrame, beside: CompanionTable, raw: pl.DataFrame | No
     number, (on,) = policy.output.numbered or "", policy.sensitive
     added = {number, *policy.pseudonyms.values()}
     first = frame.select(frame.get_column(name) for name in frame.columns if name not in added)
-    for fault in columns_faults(first, raw, policy):
+    for fault in columns_faults(CountedTable(first), raw, policy):
         if not (fault.kind == "unreadable" and fault.where == on):
             yield fault
     if on in frame.columns:

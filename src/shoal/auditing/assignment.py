@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import Often, texts_of
 from shoal.auditing.hygiene import comparable
+from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader, numbered
-from shoal.encoding.domains import STAR
+from shoal.auditing.suppression import stars_everywhere
+from shoal.auditing.texts import texts_of
 from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import codes_of, plain
-from shoal.engines.counted import counted
+from shoal.engines.counted import CountedTable
+from shoal.utility.statistics.covers import Covers
 
 _LOOKS = 2_000_000_000
 """So many cells of original records are looked at, at most: some seconds."""
@@ -33,9 +35,7 @@ class Assignment:
     """Why that was not found out; empty where it was."""
 
 
-def assign(
-    frame: pl.DataFrame, raw: pl.DataFrame, classes: Ints, readers: Mapping[str, Reader], often: Often
-) -> Assignment:
+def assign(published: CountedTable, original: OriginalTable, classes: Ints) -> Assignment:
     """Give as many published records as possible an original record of their own that fits.
 
     An original record fits if every generalized column covers its value, within its boundary unless the published one
@@ -48,14 +48,10 @@ def assign(
 
     Parameters
     ----------
-    frame, raw
+    published, original
         The published table and the original.
     classes
         The class of each published record.
-    readers
-        Quasi-identifier → who reads its texts.
-    often
-        How often each record occurs.
 
     References
     ----------
@@ -64,14 +60,15 @@ def assign(
     """
     if not len(classes):
         return Assignment()
-    values, values_before = _number_values(frame, raw, readers)
-    held = _Cells.of([plain(raw[name]) for name in readers], readers, values_before, often)
-    members, wanted_values, wanted = _count_pairs(classes, values, often)
+    frame, readers = published.frame, original.readers
+    values, values_before = _number_values(frame, original.frame, readers)
+    held = _Cells.of(original, values_before)
+    members, wanted_values, wanted = _count_pairs(classes, values, published)
     count = int(classes.max(initial=-1)) + 1
     if max(int(wanted.sum()), int(held.counts.sum())) > _RECORDS:
         return Assignment(too_large=f"{int(held.counts.sum()):,} records")
     texts = [_texts_by_class(frame[name], classes, count) for name in readers]
-    suppressed = np.logical_and.reduce([(column == STAR).fill_null(False).to_numpy() for column in texts])
+    suppressed = stars_everywhere(texts).to_numpy()
     covers = [
         _Cover(column, suppressed, reader, codes)
         for column, reader, codes in zip(texts, readers.values(), held.codes.T, strict=True)
@@ -96,19 +93,15 @@ class _Cells:
     counts: Ints
 
     @classmethod
-    def of(cls, columns: list[pl.Series], readers: Mapping[str, Reader], values: Ints, often: Often) -> _Cells:
-        codes = [codes_of(column, reader.domain) for column, reader in zip(columns, readers.values(), strict=True)]
+    def of(cls, original: OriginalTable, values: Ints) -> _Cells:
+        codes = [codes_of(plain(original.frame[name]), reader.domain) for name, reader in original.readers.items()]
         of_record = values
         for column in codes:
-            of_record = np.unique(of_record * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].astype(
-                np.int64
-            )
+            joined = of_record * (int(column.max(initial=0)) + 1) + column
+            of_record = np.unique(joined, return_inverse=True)[1].astype(np.int64)
         _, first = np.unique(of_record, return_index=True)
-        return cls(
-            np.stack([column[first] for column in codes], axis=1),
-            values[first],
-            counted(of_record, often.original, len(first)),
-        )
+        counts = original.table.count_codes(of_record, len(first))
+        return cls(np.stack([column[first] for column in codes], axis=1), values[first], counts)
 
 
 def _number_values(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reader]) -> tuple[Ints, Ints]:
@@ -121,11 +114,11 @@ def _number_values(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str,
     return numbers[: frame.height], numbers[frame.height :]
 
 
-def _count_pairs(classes: Ints, values: Ints, often: Often) -> tuple[Ints, Ints, Ints]:
+def _count_pairs(classes: Ints, values: Ints, published: CountedTable) -> tuple[Ints, Ints, Ints]:
     """Return class, values and records of each distinct pair of a class and values."""
     size = int(values.max(initial=0)) + 1
     pairs, of_record = np.unique(classes * size + values, return_inverse=True)
-    return *np.divmod(pairs, size), counted(of_record, often.published, len(pairs))
+    return *np.divmod(pairs, size), published.count_codes(of_record, len(pairs))
 
 
 def _texts_by_class(column: pl.Series, classes: Ints, count: int) -> pl.Series:
@@ -141,40 +134,36 @@ class _Cover:
     def __init__(self, texts: pl.Series, suppressed: Bools, reader: Reader, codes: Ints) -> None:
         distinct, of_class = numbered(texts)
         size = len(reader.domain) + 1
-        self.allowed = [*(reader.allowed_codes(text) for text in distinct), range(size)]
+        everything = Covers.of([range(size)], size)
+        self.allowed = reader.allowed_codes(distinct).append(everything)
         """The codes that may show each text; the last is that of suppressed records, which any may show."""
         self.of_class = np.where(suppressed, len(distinct), of_class)
         self.codes = codes
         self.by_code = np.argsort(codes, kind="stable")
         self.starts = np.searchsorted(codes[self.by_code], np.arange(size + 1))
-        counts = np.diff(self.starts)
-        self.records = np.array([counts[_sliced(allowed)].sum() for allowed in self.allowed], np.int64)
+        self.records = self.allowed.sums(np.diff(self.starts).astype(np.float64)).astype(np.int64)
         """How many records may show each text."""
         self.marks = np.zeros(size, bool)
 
     def rows(self, number: int, among: Ints | None) -> Ints | None:
         """Return which of some distinct original records may show the text of a class; ``None`` is all of them."""
         text = int(self.of_class[number])
-        allowed = self.allowed[text]
         if self.records[text] == len(self.codes):
             return among
+        allowed = self.allowed[text]
         if among is None:
             return self._all_rows(allowed)
-        self.marks[_sliced(allowed)] = True
+        self.marks[allowed] = True
         fits: Bools = self.marks[self.codes[among]]
-        self.marks[_sliced(allowed)] = False
+        self.marks[allowed] = False
         return among[fits]
 
-    def _all_rows(self, allowed: Ints | range) -> Ints:
+    def _all_rows(self, allowed: Ints | slice) -> Ints:
         """Return the records that have some codes; records are sorted by code once, so that only these are touched."""
-        if isinstance(allowed, range):
+        if isinstance(allowed, slice):
             return self.by_code[self.starts[allowed.start] : self.starts[allowed.stop]]
         ends = zip(self.starts[allowed].tolist(), self.starts[allowed + 1].tolist(), strict=True)
         return np.concatenate([self.by_code[:0], *(self.by_code[first:last] for first, last in ends)])
-
-
-def _sliced(allowed: Ints | range) -> Ints | slice:
-    return slice(allowed.start, allowed.stop) if isinstance(allowed, range) else allowed
 
 
 class _Pairs:

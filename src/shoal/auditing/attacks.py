@@ -1,10 +1,12 @@
-"""attacked(): every attack that was asked for and can be run, and why the others were not."""
+"""run_attacks(): every attack that was asked for and can be run, and why the others were not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+import polars as pl
 
 from shoal.registry import OneOf, names
 from shoal.risk.base import Evidence, Finding, Risk
@@ -14,6 +16,46 @@ Asked = bool | Sequence[str | Risk | Mapping[str, Any]] | None
 
 _AT_HAND = {"sizes", "distinct", "population"}
 """What every audit has counted anyway."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackPlan:
+    """Which attacks to run, and what tables they may use beside the release.
+
+    Attributes
+    ----------
+    chosen
+        ``True`` for all attacks, ``False`` for none, or those that are named (:mod:`shoal.risk`). ``None``: those that
+        cost next to nothing; all where a table is given for them.
+    external
+        A table of persons that an attacker may hold, treated as the original is.
+    earlier
+        Earlier releases about the same people.
+    """
+
+    chosen: Asked = None
+    external: pl.DataFrame | None = field(default=None, repr=False)
+    earlier: tuple[pl.DataFrame, ...] = field(default=(), repr=False)
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there is a table that only attacks look at."""
+        return self.external is not None or bool(self.earlier)
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether somebody asks for attacks, which look at records one by one."""
+        return bool(self.chosen) or self.has_tables
+
+    def select(self) -> list[Risk]:
+        """Return the attacks that are asked for; all where a table for them is given and nothing is said."""
+        family = OneOf("risk")
+        every = [cast("Risk", family.parse(name)) for name in names("risk")]
+        if self.chosen is None and not self.has_tables:
+            return [risk for risk in every if set(risk.needs) <= _AT_HAND]
+        if self.chosen is None or self.chosen is True:
+            return every
+        return [] if self.chosen is False else [cast("Risk", family.parse(one)) for one in self.chosen]
 
 
 @dataclass(frozen=True)
@@ -53,23 +95,10 @@ class Attacks:
         return {"attacks": [attack.to_dict() for attack in self.run], "attacks_not_run": reasons}
 
 
-def chosen(asked: Asked, *, given: bool) -> list[Risk]:
-    """Return the attacks that are asked for; all where a table for them is given and nothing is said."""
-    family = OneOf("risk")
-    every = [cast("Risk", family.parse(name)) for name in names("risk")]
-    if asked is None and not given:
-        return [risk for risk in every if set(risk.needs) <= _AT_HAND]
-    if asked is None or asked is True:
-        return every
-    return [] if asked is False else [cast("Risk", family.parse(one)) for one in asked]
-
-
-def attacked(
-    risks: Sequence[Risk], at_hand: Evidence, gather: Callable[[], tuple[Evidence, str]], *, given: bool
-) -> Attacks:
+def run_attacks(plan: AttackPlan, at_hand: Evidence, gather: Callable[[], tuple[Evidence, str]]) -> Attacks:
     """Run the attacks; more evidence is gathered only where a table is given for that, or one of them needs it."""
-    evidence, unread = at_hand, ""
-    if risks and (given or any(not set(risk.needs) <= _AT_HAND for risk in risks)):
+    evidence, unread, risks = at_hand, "", plan.select()
+    if risks and (plan.has_tables or any(not set(risk.needs) <= _AT_HAND for risk in risks)):
         evidence, unread = gather()
     run: list[Attack] = []
     reasons = dict.fromkeys(names("risk"), "not asked for")
@@ -86,9 +115,9 @@ def attacked(
     return Attacks(tuple(run), reasons)
 
 
-def risk_of(evidence: Evidence) -> dict[str, dict[str, float]]:
+def measure_risks(evidence: Evidence) -> dict[str, dict[str, float]]:
     """Return the risks that follow from the sizes of classes, and of a population where it is known."""
-    simple = [risk for risk in chosen(True, given=False) if set(risk.needs) <= {"sizes", "population"}]
+    simple = [risk for risk in AttackPlan(chosen=True).select() if set(risk.needs) <= {"sizes", "population"}]
     return {
         risk.key(): cast("dict[str, float]", dict(risk.run(evidence)[0].measured))
         for risk in simple

@@ -1,27 +1,29 @@
-"""Checks of the table itself: each that could be made with its outcome, each that could not with the reason."""
+"""Checks of the table itself, in one list: each that could be made with its outcome, each that could not with why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.auditing.assignment import assign
-from shoal.auditing.census import Counted, Often
+from shoal.auditing.census import Counted
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults
-from shoal.auditing.levels import has_fixed_levels, level_faults
+from shoal.auditing.levels import level_faults
 from shoal.auditing.order import order_faults
-from shoal.auditing.reading import Reader
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.outputs import CompanionTable, form_faults
 from shoal.auditing.supply import supply_faults
 from shoal.auditing.treatments import treatment_faults
 from shoal.auditing.truth import record_faults
-from shoal.engines.counted import records_of
+from shoal.engines.counted import CountedTable
 from shoal.engines.memory.files import format_of
 from shoal.errors import Fault
 from shoal.policy import Policy
+from shoal.policy.outputs import Generalized
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Check:
     """One question about the table itself, and what came out."""
 
     name: str
-    requested_k: str
+    asks: str
     faults: tuple[Fault, ...] = ()
     not_run: str = ""
     """Why it could not be asked; empty where it was."""
@@ -41,126 +43,206 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain data."""
-        told = {"check": self.name, "asks": self.requested_k, "outcome": self.outcome}
-        return told | ({"why": self.not_run} if self.not_run else {})
+        described = {"check": self.name, "asks": self.asks, "outcome": self.outcome}
+        return described | ({"why": self.not_run} if self.not_run else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What the checks look at: the published table, and the original where it is given.
+
+    Attributes
+    ----------
+    whole
+        The published table with the columns that its output form adds; ``published`` is without them.
+    rows
+        The original record of each published one, where that is known.
+    path
+        The file that the published table was read from, where it was.
+    counted
+        The classes of the published table, once they are counted.
+    failed
+        The checks that failed already.
+    """
+
+    policy: Policy
+    published: CountedTable
+    whole: pl.DataFrame
+    original: OriginalTable | None = None
+    companion: CompanionTable
+    rows: pl.Series | None = None
+    path: Path | None = None
+    counted: Counted | None = None
+    failed: frozenset[str] = frozenset()
+
+    @property
+    def classes(self) -> Counted:
+        """The classes, for checks that look at them."""
+        assert self.counted is not None
+        return self.counted
+
+    @property
+    def table(self) -> OriginalTable:
+        """The original, for checks that need it."""
+        assert self.original is not None
+        return self.original
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether one of the tables was given by its distinct records, without an order."""
+        return self.published.is_counted or (self.original is not None and self.original.table.is_counted)
 
 
 @dataclass(frozen=True)
-class Original:
-    """The original table, as the published one is compared with it."""
+class Question:
+    """A check that an audit can make: its name, what it asks, how it finds faults, and what it cannot do without."""
 
-    frame: pl.DataFrame
-    readers: Mapping[str, Reader]
-    """Quasi-identifier → who reads its published texts."""
-    apart: bool = False
-    """Whether only its columns are known, not its records."""
+    name: str
+    asks: str
+    find: Callable[[Compared], Iterable[Fault]]
+    lacks: Callable[[Compared], str] = lambda compared: ""
+    """Why it cannot be asked of some tables; empty where it can."""
+    concerns: Callable[[Policy], bool] = lambda policy: True
+    """Whether it is about releases of a policy at all."""
 
+    def check(self, faults: Iterable[Fault] = (), not_run: str = "") -> Check:
+        """Return the outcome."""
+        return Check(self.name, self.asks, tuple(faults), not_run)
 
-_ASKS = {
-    "form": "Do ends, class numbers, statistics and pseudonyms tell what they may, and no more?",
-    "columns": "Are all quasi-identifiers there, and no identifier, index or column without a role?",
-    "treatments": "Does a treated column show no more than its treatment leaves?",
-    "records": "Has the published table no more records than the original?",
-    "order": "Do the records stand in another order than in the original, or in one that everyone can see?",
-    "values": "Is no value of a column that is published as it is there more often than in the original?",
-    "labels": "Is no label published more often than the original has records under it?",
-    "levels": "Does every column show labels of the level that was fixed before?",
-    "truth": "Does each published record show what an original record holds, each a different one?",
-    "bytes": "Does the file hold no original value that the table does not show?",
-}
-_NO_ORIGINAL = "the original table was not given"
-_TALLIED = "the table was given tallied, without an order"
-_NO_FILE = "the table was not read from a file"
-_APART = "only columns of the original are known, not its records"
-_BROKEN = "another check failed: see there"
+    def ask(self, compared: Compared) -> Check:
+        """Return what comes out for some tables."""
+        if not_run := self.lacks(compared):
+            return self.check(not_run=not_run)
+        try:
+            return self.check(self.find(compared))
+        except TooLarge as error:
+            note = Fault("whether original records explain the table was not looked at", got=str(error), kind="note")
+            return self.check([note], f"too large: {error}")
 
 
-def form_check(faults: Iterable[Fault]) -> Check:
-    """Return the check of what the output form adds."""
-    return _check("form", faults)
+class TooLarge(Exception):
+    """A check was given up: it would take too long."""
 
 
-def first_checks(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, often: Often) -> list[Check]:
-    """Return the checks that come before anything is counted."""
-    return [
-        _check("columns", columns_faults(frame, raw, policy, often.published)),
-        _check("treatments", treatment_faults(frame, policy)),
-    ]
+def _lacks_original(compared: Compared) -> str:
+    return "the original table was not given" if compared.original is None else ""
 
 
-def later_checks(
-    table: object,
-    whole: pl.DataFrame,
-    frame: pl.DataFrame,
-    original: Original | None,
-    counted: Counted,
-    policy: Policy,
-    often: Often,
-    rows: pl.Series | None,
-) -> list[Check]:
-    """Return the checks that compare with the original.
-
-    ``whole`` is the table with the columns that its output form adds; ``rows`` the original record of each published
-    one, where that is known.
-    """
-    fixed = ("levels",) if has_fixed_levels(policy) else ()
-    names = ("records", "order", "values", "labels", *fixed, "truth", "bytes")
-    if original is None:
-        return [Check(name, _ASKS[name], not_run=_NO_ORIGINAL) for name in names]
-    raw, readers = original.frame, original.readers
-    made: dict[str, Callable[[], Iterable[Fault]]] = {
-        "records": lambda: _too_many(records_of(frame, often.published), records_of(raw, often.original)),
-        "order": lambda: order_faults(frame, raw, readers),
-        "values": lambda: invented_faults(frame, raw, policy, often.published, often.original),
-        "labels": lambda: supply_faults(counted.classes, readers),
-    }
-    if fixed:
-        made["levels"] = lambda: level_faults(counted.classes, policy, readers)
-    checks = [
-        Check(name, _ASKS[name], not_run=_TALLIED) if name == "order" and often.is_tallied else _check(name, question())
-        for name, question in made.items()
-    ]
-    if rows is not None:
-        checks.append(_check("truth", record_faults(frame, raw, readers, rows, often)))
-    elif any(check.faults for check in checks if check.name != "order"):
-        checks.append(Check("truth", _ASKS["truth"], not_run=_BROKEN))
-    else:
-        checks.append(_explained(frame, original, counted, often))
-    if not isinstance(table, (str, Path)):
-        return [*checks, Check("bytes", _ASKS["bytes"], not_run=_NO_FILE)]
-    path = Path(table)
-    return [*checks, bytes_check(bytes_faults(path.read_bytes(), format_of(path), whole, raw))]
+def _lacks_order(compared: Compared) -> str:
+    unordered = "the table was given tallied, without an order" if compared.is_counted else ""
+    return _lacks_original(compared) or unordered
 
 
-def _explained(frame: pl.DataFrame, original: Original, counted: Counted, often: Often) -> Check:
-    """Return whether some assignment of original records explains the published ones."""
-    if original.apart:
-        return Check("truth", _ASKS["truth"], not_run=_APART)
-    found = assign(frame, original.frame, counted.of_each.to_numpy(), original.readers, often)
+def _lacks_file(compared: Compared) -> str:
+    return _lacks_original(compared) or ("" if compared.path else "the table was not read from a file")
+
+
+def _lacks_records(compared: Compared) -> str:
+    if compared.original is None or compared.rows is not None:
+        return _lacks_original(compared)
+    if compared.failed & _IMPLIED_BY_TRUTH:
+        return "another check failed: see there"
+    return "only columns of the original are known, not its records" if compared.original.table.apart else ""
+
+
+_IMPLIED_BY_TRUTH = {"records", "values", "labels", "levels"}
+"""Where one of these fails no assignment of records exists, and none is looked for."""
+
+
+def _count_faults(compared: Compared) -> Iterator[Fault]:
+    published, original = compared.published.records, compared.table.table.records
+    if published > original:
+        yield Fault("the published table has more records than the original", got=f"{published} of {original}")
+
+
+def _truth_faults(compared: Compared) -> list[Fault]:
+    """Compare each record with its own where the owner tells which; else find out whether some assignment exists."""
+    if compared.rows is not None:
+        return record_faults(compared.published, compared.table, compared.rows)
+    found = assign(compared.published, compared.table, compared.classes.of_each.to_numpy())
     if found.too_large:
-        note = Fault("whether original records explain the table was not looked at", got=found.too_large, kind="note")
-        return Check("truth", _ASKS["truth"], (note,), not_run=f"too large: {found.too_large}")
+        raise TooLarge(found.too_large)
     if not found.unexplained:
-        return _check("truth", ())
-    what = "no assignment of original records explains what is published: values were moved, exchanged or made up"
-    return _check("truth", [Fault(what, got=f"at least {found.unexplained:,} records that stand for nobody")])
-
-
-def bytes_check(faults: Iterable[Fault]) -> Check:
-    """Return the outcome of searching the bytes of a file."""
-    return _check("bytes", faults)
-
-
-def order_check(faults: Iterable[Fault]) -> Check:
-    """Return the outcome of comparing the order of first records."""
-    return _check("order", faults)
-
-
-def _check(name: str, faults: Iterable[Fault]) -> Check:
-    return Check(name, _ASKS[name], tuple(faults))
-
-
-def _too_many(published: int, original: int) -> list[Fault]:
-    if published <= original:
         return []
-    return [Fault("the published table has more records than the original", got=f"{published} of {original}")]
+    what = "no assignment of original records explains what is published: values were moved, exchanged or made up"
+    return [Fault(what, got=f"at least {found.unexplained:,} records that stand for nobody")]
+
+
+def _bytes_faults(compared: Compared) -> list[Fault]:
+    assert compared.path is not None
+    data, kind = compared.path.read_bytes(), format_of(compared.path)
+    return bytes_faults(data, kind, compared.whole, compared.table.frame)
+
+
+BEFORE_COUNTING = (
+    Question(
+        "form",
+        "Do ends, class numbers, statistics and pseudonyms tell what they may, and no more?",
+        lambda c: form_faults(c.whole, c.original, c.policy, c.companion, c.rows),
+        concerns=lambda policy: policy.output != Generalized() or bool(policy.pseudonyms),
+    ),
+    Question(
+        "columns",
+        "Are all quasi-identifiers there, and no identifier, index or column without a role?",
+        lambda c: columns_faults(c.published, None if c.original is None else c.original.frame, c.policy),
+    ),
+    Question(
+        "treatments",
+        "Does a treated column show no more than its treatment leaves?",
+        lambda c: treatment_faults(c.published.frame, c.policy),
+    ),
+)
+"""Checks that need no classes."""
+AFTER_COUNTING = (
+    Question("records", "Has the published table no more records than the original?", _count_faults, _lacks_original),
+    Question(
+        "order",
+        "Do the records stand in another order than in the original, or in one that everyone can see?",
+        lambda c: order_faults(c.published.frame, c.table.frame, c.table.readers),
+        _lacks_order,
+    ),
+    Question(
+        "values",
+        "Is no value of a column that is published as it is there more often than in the original?",
+        lambda c: invented_faults(c.published, c.table.table, c.policy),
+        _lacks_original,
+    ),
+    Question(
+        "labels",
+        "Is no label published more often than the original has records under it?",
+        lambda c: supply_faults(c.classes.classes, c.table.readers),
+        _lacks_original,
+    ),
+    Question(
+        "levels",
+        "Does every column show labels of the level that was fixed before?",
+        lambda c: level_faults(c.classes.classes, c.policy, c.table.readers),
+        _lacks_original,
+        lambda policy: policy.algorithm.fixed_levels is not None,
+    ),
+    Question(
+        "truth",
+        "Does each published record show what an original record holds, each a different one?",
+        _truth_faults,
+        _lacks_records,
+    ),
+    Question("bytes", "Does the file hold no original value that the table does not show?", _bytes_faults, _lacks_file),
+)
+"""Checks that compare with the original, and may look at the classes."""
+
+
+def run_checks(questions: Sequence[Question], compared: Compared) -> list[Check]:
+    """Return the outcome of each check that concerns the policy, in order."""
+    checks: list[Check] = []
+    for question in questions:
+        if question.concerns(compared.policy):
+            checks.append(question.ask(compared))
+            failed = {check.name for check in checks if check.faults}
+            compared = replace(compared, failed=compared.failed | failed)
+    return checks
+
+
+def check_of(name: str, faults: Iterable[Fault] = (), not_run: str = "") -> Check:
+    """Return the outcome of a check that was made elsewhere; or why it could not be."""
+    question = next(one for one in (*BEFORE_COUNTING, *AFTER_COUNTING) if one.name == name)
+    return question.check(faults, not_run)

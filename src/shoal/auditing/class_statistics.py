@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import texts_of
+from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
-from shoal.encoding.domains import STAR
+from shoal.auditing.suppression import stars_everywhere
+from shoal.auditing.texts import texts_of
 from shoal.engines.columns import kind_of, plain
 from shoal.errors import Fault
 from shoal.policy import Policy
@@ -26,7 +27,7 @@ _ROUNDED = 1e-13
 def statistics_faults(
     frame: pl.DataFrame,
     statistics: pl.DataFrame | None,
-    raw: pl.DataFrame | None,
+    original: OriginalTable | None,
     policy: Policy,
     rows: pl.Series | None,
 ) -> Iterator[Fault]:
@@ -54,10 +55,10 @@ def statistics_faults(
     yield from misshapen
     if wrong or misshapen:
         return  # nothing can be compared with these
-    if raw is not None:
-        yield from _possible(told, classes, raw, policy)
-    if raw is not None and rows is not None:
-        yield from _true(told, frame, classes, raw, policy, rows)
+    if original is not None:
+        yield from _possible(told, classes, original)
+    if original is not None and rows is not None:
+        yield from _true(told, frame, classes, original, rows)
 
 
 def _classes(frame: pl.DataFrame, policy: Policy, number: str) -> tuple[pl.DataFrame, list[Fault]]:
@@ -69,8 +70,7 @@ def _classes(frame: pl.DataFrame, policy: Policy, number: str) -> tuple[pl.DataF
     # one to one, and in the order of the texts: a number tells nothing of its own
     if classes["class"].to_list() != list(range(1, table.select(keys).unique().height + 1)):
         return classes, [Fault("classes are not numbered one to one in the order of what they show", where=number)]
-    stars = pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys)
-    starred = stars if classes.height > 1 else pl.lit(False)
+    starred = stars_everywhere(classes[key] for key in keys) & (classes.height > 1)
     return classes.with_columns(starred.alias("starred")), []
 
 
@@ -131,10 +131,10 @@ def _shape(told: pl.DataFrame, classes: pl.DataFrame, policy: Policy) -> Iterato
         yield Fault("means and variances that are none", got=f"{odd.height} of them")
 
 
-def _possible(told: pl.DataFrame, classes: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _possible(told: pl.DataFrame, classes: pl.DataFrame, original: OriginalTable) -> Iterator[Fault]:
     """Yield columns whose statistics no records could have that are published with these texts."""
-    for index, name in enumerate(policy.quasi_identifiers):
-        reader, measured = Reader(raw, name, policy), _is_measured(raw, name)
+    for index, (name, reader) in enumerate(original.readers.items()):
+        measured = _is_measured(original.frame, name)
         texts = classes.select("class", pl.col(f"q{index}").alias("text"))
         rows = told.filter(pl.col("column") == name).join(texts, on="class", how="left")
         wrong = 0
@@ -167,14 +167,10 @@ def _is_measured(raw: pl.DataFrame, name: str) -> bool:
 
 
 def _true(
-    told: pl.DataFrame,
-    frame: pl.DataFrame,
-    classes: pl.DataFrame,
-    raw: pl.DataFrame,
-    policy: Policy,
-    rows: pl.Series,
+    told: pl.DataFrame, frame: pl.DataFrame, classes: pl.DataFrame, original: OriginalTable, rows: pl.Series
 ) -> Iterator[Fault]:
     """Yield columns whose statistics are not those of the records."""
+    raw, policy = original.frame, original.policy
     if len(rows) != frame.height or rows.n_unique() != len(rows) or rows.max() >= raw.height:  # type: ignore[operator]
         yield Fault("the original records of the published ones are not known", got=f"{len(rows)} of {frame.height}")
         return

@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.auditing.reading import Reader, named
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.reading import Reader
 from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.labels import read_label
 from shoal.encoding.types import Ints
-from shoal.engines.columns import domain_of, of_kind, plain
+from shoal.engines.columns import domain_of, kind_of, of_kind, plain
+from shoal.engines.counted import CountedTable
 from shoal.policy import Policy
 from shoal.risk.base import Meaning
 
@@ -45,20 +48,25 @@ class Covered:
 
 
 def covered(
-    texts: Sequence[str | None], raw: pl.DataFrame | None, external: pl.DataFrame | None, name: str, policy: Policy
+    texts: Sequence[str | None],
+    original: OriginalTable | None,
+    external: pl.DataFrame | None,
+    name: str,
+    policy: Policy,
 ) -> Covered | None:
     """Read the texts of a column; ``None`` where they and the values are too many.
 
     Values are those of the original and of the external table. Where the labels follow from the data, they are those
     of the original's hierarchy; other numbers are then covered by labels that are ranges.
     """
-    own = _own(raw, external, name)
-    read = _covered(texts, own, _others(texts, own.dtype, raw, external, name, policy), raw, name, policy)
-    if read is None or raw is not None or not read.unread or own.dtype == pl.String:
+    own = _own(None if original is None else original.frame, external, name)
+    said = texts if original is None else ()
+    read = _covered(texts, own, _others(said, own.dtype, external, name, policy), original, name, policy)
+    if read is None or original is not None or not read.unread or own.dtype == pl.String:
         return read
     # the mask of a number is a text: without the original nobody says which of both the values are
     own = own.cast(pl.String)
-    again = _covered(texts, own, _others(texts, own.dtype, raw, external, name, policy), raw, name, policy)
+    again = _covered(texts, own, _others(said, own.dtype, external, name, policy), original, name, policy)
     return again if again is not None and again.unread < read.unread else read
 
 
@@ -66,11 +74,11 @@ def _covered(
     texts: Sequence[str | None],
     own: pl.Series,
     others: pl.Series,
-    raw: pl.DataFrame | None,
+    original: OriginalTable | None,
     name: str,
     policy: Policy,
 ) -> Covered | None:
-    reader, more = _reader(own, others, raw, name, policy)
+    reader, more = _reader(own, others, original, name, policy)
     known, count = len(reader.domain), len(reader.domain) + len(more)
     if len(texts) * (count + 2) > MOST_CELLS:
         return None
@@ -92,8 +100,9 @@ def _in_range(text: str | None, reader: Reader, more: Domain) -> npt.NDArray[np.
     extent = reader.extent(text) if more.ordered else None
     if text == STAR or extent is None:
         return np.full(len(more), text == STAR)
-    inside: npt.NDArray[np.bool_] = (more.values >= extent[0]) & (more.values <= extent[1])
-    return inside & (more.values < extent[1]) if str(text).endswith(")") else inside
+    above = more.values >= extent.least if extent.with_least else more.values > extent.least
+    below = more.values <= extent.greatest if extent.with_greatest else more.values < extent.greatest
+    return np.asarray(above & below, bool)
 
 
 def _own(raw: pl.DataFrame | None, external: pl.DataFrame | None, name: str) -> pl.Series:
@@ -105,14 +114,9 @@ def _own(raw: pl.DataFrame | None, external: pl.DataFrame | None, name: str) -> 
 
 
 def _others(
-    texts: Sequence[str | None],
-    kind: pl.DataType,
-    raw: pl.DataFrame | None,
-    external: pl.DataFrame | None,
-    name: str,
-    policy: Policy,
+    texts: Sequence[str | None], kind: pl.DataType, external: pl.DataFrame | None, name: str, policy: Policy
 ) -> pl.Series:
-    """Return the distinct values of the external table; without the original also those that texts name.
+    """Return the distinct values of the external table, and those that texts name.
 
     A text that may be a label of a hierarchy that only the original tells is no value.
     """
@@ -121,22 +125,21 @@ def _others(
     others = [pl.Series("values", [], dtype=kind)]
     if external is not None and name in external.columns:
         others.append(of_kind(plain(external[name]), kind))
-    if raw is None:
-        telling = [text for text in texts if text is not None and (not labelled or text.startswith("{"))]
-        said = [value for text in telling for value in named(text)]
-        others.append(of_kind(pl.Series(said, dtype=pl.String), kind))
+    labels = [read_label(text, kind_of(others[0])) for text in texts]
+    said = [value for label in labels if not labelled or label.form in ("set", "shortened") for value in label.names]
+    others.append(of_kind(pl.Series(said, dtype=pl.String), kind))
     return pl.concat([other.alias("values") for other in others]).drop_nulls().unique().sort()
 
 
 def _reader(
-    own: pl.Series, others: pl.Series, raw: pl.DataFrame | None, name: str, policy: Policy
+    own: pl.Series, others: pl.Series, original: OriginalTable | None, name: str, policy: Policy
 ) -> tuple[Reader, Domain]:
     """Return what reads the texts, and the values beyond those that it knows."""
     spec = policy.quasi_identifiers[name]
     if spec.hierarchy is not None and not spec.hierarchy.data_independent:
-        if raw is not None:
+        if original is not None:
             rest = others.filter(~others.is_in(own.drop_nulls().unique().implode()))
-            return Reader(raw, name, policy), domain_of(rest)
+            return original.readers[name], domain_of(rest)
         # its labels follow from the original: only what is a value, a range or a set can be read
         unlabelled = spec.replace(hierarchy=None, boundaries=())
         policy = policy.replace(quasi_identifiers={**policy.quasi_identifiers, name: unlabelled})
@@ -145,6 +148,6 @@ def _reader(
         others = pl.concat([others, of_kind(leaves, own.dtype).alias(others.name)]).drop_nulls().unique().sort()
         known = [not list(spec.hierarchy.faults(domain_of(others[index : index + 1]))) for index in range(len(others))]
         others = others.filter(pl.Series(known, dtype=pl.Boolean))
-        own = own if raw is not None else others
+        own = own if original is not None else others
     whole = pl.concat([own, others.alias(own.name)]).alias(name)
-    return Reader(pl.DataFrame([whole]), name, policy), domain_of(own.clear())
+    return Reader(CountedTable(pl.DataFrame([whole])), name, policy), domain_of(own.clear())

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import texts_of
-from shoal.auditing.reading import Reader, named
-from shoal.encoding.domains import STAR
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.reading import Reader
+from shoal.auditing.texts import texts_of
+from shoal.encoding.domains import Kind
+from shoal.encoding.labels import read_label
 from shoal.engines.columns import kind_of, plain
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
-
-Pair = tuple[float, float]
 
 
 def ends_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
@@ -25,8 +26,9 @@ def ends_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
     return [name for name in names if name in frame.columns]
 
 
-def ends_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
+def ends_faults(frame: pl.DataFrame, original: OriginalTable | None, policy: Policy) -> Iterator[Fault]:
     """Yield columns of ends that are missing, that differ from their texts, or that leave out a value."""
+    raw = None if original is None else original.frame
     for name in policy.quasi_identifiers:
         sides = [f"{name}.low", f"{name}.high"]
         there = [side in frame.columns for side in sides]
@@ -39,7 +41,7 @@ def ends_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -
         shown = pl.DataFrame(
             [texts_of(frame[side]).alias(key) for side, key in zip([name, *sides], "tlh", strict=True)]
         ).unique()
-        reader = None if raw is None or not ordered else Reader(raw, name, policy)
+        reader = None if original is None or not ordered else original.readers[name]
         wrong = [f"{text}: {low} to {high}" for text, low, high in shown.rows() if not _agree(text, low, high, reader)]
         if wrong:
             yield Fault("ends that are not those of the text", name, examples(sorted(wrong)))
@@ -51,19 +53,15 @@ _UNORDERED = ("text", "boolean")
 def _agree(text: str | None, low: str | None, high: str | None, reader: Reader | None) -> bool:
     if low is None and high is None:
         return True  # nothing is told
-    if low is None or high is None or text is None or text == STAR:
+    if low is None or high is None or text is None:
         return False
-    # the end of a half-open range is named as that of a closed one is
-    parts = [] if "(missing)" in text else named(text[:-1] + "]" if text.endswith(")") else text)
-    read = [_number(part) if _number(low) else _period(part) for part in parts]
-    told = [_number(end) or _period(end) for end in (low, high)]
-    spans, ends = [span for span in read if span], [span for span in told if span]
-    if not spans or len(spans) < len(parts) or len(ends) < 2:
+    kind: Kind = "float" if read_label(low, "float").form == "value" else "datetime"
+    shown, first, last = (read_label(each, kind) for each in (text, low, high))
+    if None in shown.items or not all(math.isfinite(end) for end in (shown.least, shown.greatest)):
         return False
-    least, most = min(span[0] for span in spans), max(span[1] for span in spans)
-    if (least, most) != (ends[0][0], ends[1][1]):
+    if (shown.least, shown.greatest) != (first.least, last.greatest):
         return False
-    return reader is None or _holds_all(reader, text, least, most)
+    return reader is None or _holds_all(reader, text, shown.least, shown.greatest)
 
 
 def _holds_all(reader: Reader, text: str, least: float, most: float) -> bool:
@@ -72,30 +70,3 @@ def _holds_all(reader: Reader, text: str, least: float, most: float) -> bool:
     scale = 86_400_000_000 if reader.domain.kind == "date" else 1
     numbers = np.asarray(reader.domain.values)[list(values)].astype(np.float64) * scale
     return bool(((numbers >= least) & (numbers <= most)).all())
-
-
-def _number(text: str) -> Pair | None:
-    try:
-        return float(text), float(text)
-    except ValueError:
-        return None
-
-
-def _period(text: str) -> Pair | None:
-    """Return the first and the last microsecond of a date, a month, a quarter or a year; of a moment, itself."""
-    try:
-        if len(text) == 7 and text[5] == "Q":
-            first = np.datetime64(f"{text[:4]}-{3 * int(text[6]) - 2:02d}", "M")
-            following = first + 3
-        else:
-            first = np.datetime64(text)
-            following = first + 1
-            if np.datetime_data(first.dtype)[0] not in ("Y", "M", "D"):
-                return _microseconds(first), _microseconds(first)
-    except ValueError:
-        return None
-    return _microseconds(first), _microseconds(following) - 1
-
-
-def _microseconds(moment: np.datetime64) -> float:
-    return float(moment.astype("datetime64[us]").astype(np.int64))

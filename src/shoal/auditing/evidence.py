@@ -1,4 +1,4 @@
-"""gathered(): tables in, all that attackers look at out, as numbers."""
+"""gather_evidence(): tables in, all that attackers look at out, as numbers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.auditing.census import Counted, texts_of
+from shoal.auditing.attacks import AttackPlan
+from shoal.auditing.census import Counted
 from shoal.auditing.coverage import Covered, covered
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.owner import OwnerView
 from shoal.auditing.tallies import Values
+from shoal.auditing.texts import texts_of
 from shoal.encoding.types import Ints, Progress
 from shoal.engines.columns import plain
-from shoal.engines.memory.source import open_table
-from shoal.engines.treatments import treated
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, Misfit, nearest
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
-from shoal.risk._matching import matches
+from shoal.risk._matching import find_matches
 from shoal.risk.base import Attribute, Beside, Diversity, Evidence, People, Published
 
 
@@ -28,33 +31,23 @@ from shoal.risk.base import Attribute, Beside, Diversity, Evidence, People, Publ
 class Tables:
     """What was given for attacks, beside the release."""
 
-    raw: pl.DataFrame | None = None
+    original: OriginalTable | None = None
     external: pl.DataFrame | None = None
     earlier: tuple[pl.DataFrame, ...] = ()
     subjects: pl.Series | None = field(default=None, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        raw: pl.DataFrame | None,
-        external: object,
-        earlier: Sequence[pl.DataFrame],
-        policy: Policy,
-        subjects: object,
-    ) -> Tables:
-        """Take over what was given; treatments are done to the external table as to the original."""
-        people = None
-        if policy.subject is not None and subjects is not None:
-            people = subjects if isinstance(subjects, pl.Series) else pl.Series(list(subjects))  # type: ignore[call-overload]
-        theirs = None if external is None else treated(open_table(external), policy).frame
-        made = cls(raw, theirs, tuple(earlier), people)
-        made.check(policy)
-        return made
+    def of(cls, plan: AttackPlan, original: OriginalTable | None, policy: Policy, owner: OwnerView) -> Tables:
+        """Return what attacks look at, or raise where a table is none that the release can be compared with."""
+        subjects = None if policy.subject is None else owner.subjects
+        tables = cls(original, plan.external, plan.earlier, subjects)
+        tables.check(policy)
+        return tables
 
     @property
-    def given(self) -> bool:
-        """Whether there is a table that only attacks look at."""
-        return self.external is not None or bool(self.earlier)
+    def raw(self) -> pl.DataFrame | None:
+        """The records of the original."""
+        return None if self.original is None else self.original.frame
 
     def check(self, policy: Policy) -> None:
         """Raise where a table is none that the release can be compared with."""
@@ -84,7 +77,7 @@ def at_hand(counted: Counted, policy: Policy) -> Evidence:
     )
 
 
-def gathered(
+def gather_evidence(
     frame: pl.DataFrame, tables: Tables, policy: Policy, counted: Counted, progress: Progress
 ) -> tuple[Evidence, str]:
     """Return all that can be known from the tables; and why texts could not be read, where they are too many."""
@@ -125,7 +118,7 @@ def _with_meanings(
     external = None if tables.external is None else _people(tables.external, known.columns, read)
     if population is None and external is not None:
         population = np.zeros(len(known.sizes), np.int64)
-        for index, found in matches(known.release, meaning, external.tuples):
+        for index, found in find_matches(known.release, meaning, external.tuples):
             population[index] = external.counts[found].sum()
     return replace(
         known,
@@ -167,7 +160,7 @@ def _read(texts: Sequence[list[str | None]], tables: Tables, policy: Policy) -> 
         return [], ""
     read = []
     for name, shown in zip(policy.quasi_identifiers, texts, strict=True):
-        one = covered(shown, tables.raw, tables.external, name, policy)
+        one = covered(shown, tables.original, tables.external, name, policy)
         if one is None:
             return [], f"{name} has too many different texts and values to compare each with each"
         if one.unread and tables.raw is None:
@@ -198,7 +191,8 @@ def _attributes(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy) -
     for name, role in policy.sensitive.items():
         if name not in frame.columns:
             continue
-        values = Values.of(frame, raw if raw is not None and name in raw.columns else None, name, role)
+        original = CountedTable(raw) if raw is not None and name in raw.columns else None
+        values = Values.of(CountedTable(frame), original, name, role)
         numbers = [_valued(table[name], values) for table in (frame, frame if raw is None else raw)]
         known = numbers[1][numbers[1] >= 0]
         table = np.bincount(known, minlength=len(values.texts)).astype(np.int64)

@@ -10,22 +10,23 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from shoal.auditing.census import Often, texts_of
-from shoal.auditing.reread import Reread, columns_of, shared
-from shoal.encoding.domains import STAR
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.reread import Reread, reread_columns, shared
+from shoal.auditing.suppression import stars_everywhere
+from shoal.auditing.texts import texts_of
 from shoal.engines.columns import plain
-from shoal.engines.counted import records_of, sampled
+from shoal.engines.counted import CountedTable
 from shoal.errors import Misfit, nearest
 from shoal.policy import Policy
 from shoal.registry import Frozen
-from shoal.utility.statistics.clusters import clustered
-from shoal.utility.statistics.columns import Column, features
+from shoal.utility.statistics.clusters import find_clusters
+from shoal.utility.statistics.columns import ColumnPair, features
 from shoal.utility.statistics.correlations import Associations, associations, measure, rank_correlations
 from shoal.utility.statistics.distributions import distance
 from shoal.utility.statistics.histograms import Histogram, of_categories, of_numbers
-from shoal.utility.statistics.learning import learned
-from shoal.utility.statistics.queries import workload
-from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_smirnov, variance_ratio, welch
+from shoal.utility.statistics.learning import compare_learning
+from shoal.utility.statistics.queries import answer_workload
+from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_of, variance_ratio, welch
 from shoal.utility.statistics.standing import Standing
 
 LEAST = 5
@@ -50,26 +51,24 @@ class Fidelity(Frozen):
     clusters: Annotated[int, Field(ge=2, strict=True)] = 20
     """How many clusters the pooled records are put in; one for ten records at most."""
     sample: Annotated[int, Field(ge=1_000, strict=True)] = 200_000
-    """How many records are drawn at random of a table that is known by its distinct records and has more."""
+    """How many records are drawn at random of a table that has more."""
 
-    def compare(
-        self, frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, often: Often | None = None
-    ) -> dict[str, Any]:
+    def compare(self, published: CountedTable, original: OriginalTable) -> dict[str, Any]:
         """Return the statistics as plain data; the published table must have all quasi-identifiers."""
-        often = often or Often()
-        records = {"original": records_of(raw, often.original), "published": records_of(frame, often.published)}
-        whole = raw
-        if often.original is not None:  # plain before a sample is drawn: the type of a column depends on all of it
-            raw = pl.DataFrame([plain(raw[name]).alias(name) for name in shared(frame, raw, policy)])
-        raw = sampled(raw, often.original, self.sample, policy.seed)
-        frame = sampled(frame, often.published, self.sample, policy.seed)
+        policy, table = original.policy, original.table
+        records = {"original": table.records, "published": published.records}
+        # plain before a sample is drawn: the type of a column depends on all of it
+        names = shared(published.frame, table.frame, policy)
+        held = table.with_frame(pl.DataFrame([plain(table.frame[name]).alias(name) for name in names]))
+        raw = held.sample(self.sample, policy.seed)
+        frame = published.sample(self.sample, policy.seed)
         drawn = {"original": raw.height, "published": frame.height}
         kept = frame.filter(~_starred(frame, policy))
         told = {**records, "compared": kept.height, **({"sampled": drawn} if drawn != records else {})}
         result: dict[str, Any] = {"for": "the owner", "standing": self.standing, "records": told}
         if not kept.height or not raw.height:
             return {**result, "note": "no record shows anything: there is nothing to compare"}
-        found = columns_of(kept, raw, policy, self.standing, whole, often.original)
+        found = reread_columns(kept, raw, original, self.standing)
         columns = [reread.column for reread in found.values()]
         known = [found[name].column for name in policy.quasi_identifiers]
         result["columns"] = {name: _column(reread, max(policy.k, LEAST)) for name, reread in found.items()}
@@ -80,8 +79,10 @@ class Fidelity(Frozen):
         finite: dict[str, Any] = _finite(result)
         return finite
 
-    def _clusters(self, columns: list[Column], raw: pl.DataFrame, kept: pl.DataFrame, policy: Policy) -> dict[str, Any]:
-        found = clustered(
+    def _clusters(
+        self, columns: list[ColumnPair], raw: pl.DataFrame, kept: pl.DataFrame, policy: Policy
+    ) -> dict[str, Any]:
+        found = find_clusters(
             (lambda rows: features(columns, rows, published=False), raw.height),
             (lambda rows: features(columns, rows, published=True), kept.height),
             clusters=max(min(self.clusters, (raw.height + kept.height) // 10), 2),
@@ -89,10 +90,10 @@ class Fidelity(Frozen):
         )
         return {**asdict(found), "weights": "size"}
 
-    def _queries(self, columns: list[Column], policy: Policy) -> dict[str, Any] | None:
+    def _queries(self, columns: list[ColumnPair], policy: Policy) -> dict[str, Any] | None:
         if not any(column.covers.size for column in columns):
             return None
-        found = workload(columns, queries=self.queries, seed=policy.seed)
+        found = answer_workload(columns, queries=self.queries, seed=policy.seed)
         return {
             "count": len(found.errors),
             "median_relative_error": found.median,
@@ -109,7 +110,7 @@ class Fidelity(Frozen):
             what = "the class column must be in both tables, published as it is"
             raise Misfit(what, where="class_column", got=repr(name), hint=nearest(str(name), others))
         held = [reread.column for other, reread in found.items() if other != name]
-        result = learned(held, found[name].column, seed=policy.seed)
+        result = compare_learning(held, found[name].column, seed=policy.seed)
         return {
             "class_column": name,
             "learner": "logistic regression",
@@ -122,9 +123,7 @@ class Fidelity(Frozen):
 
 def _starred(frame: pl.DataFrame, policy: Policy) -> pl.Series:
     """Which records show nothing; if all do, the table as a whole was generalized and nobody was singled out."""
-    stars = pl.Series(np.ones(frame.height, bool))
-    for name in policy.quasi_identifiers:
-        stars &= (texts_of(frame[name]) == STAR).fill_null(False)
+    stars = stars_everywhere(texts_of(frame[name]) for name in policy.quasi_identifiers)
     return stars if not stars.all() else pl.Series(np.zeros(frame.height, bool))
 
 
@@ -150,7 +149,7 @@ def _column(reread: Reread, least: int) -> dict[str, Any]:
         "distance": {"largest": apart.largest, "mean_square": apart.mean_square},
         "mean": {"before": samples[0].mean, "after": samples[1].mean},
         "variance": {"before": samples[0].variance, "after": samples[1].variance},
-        "kolmogorov-smirnov": _finding(kolmogorov_smirnov(before, after)),
+        "kolmogorov-smirnov": _finding(kolmogorov_of(apart.largest, len(before), len(after))),
         "welch": _finding(welch(*samples)),
         "variance-ratio": _finding(variance_ratio(*samples)),
         "histogram": {"edges": histogram.edges, "before": histogram.before, "after": histogram.after},
@@ -169,7 +168,7 @@ def _finding(found: Finding) -> dict[str, Any]:
     return told | ({} if found.interval is None else {"interval": found.interval})
 
 
-def _joint(columns: Iterable[Column], seed: int) -> dict[str, Any] | None:
+def _joint(columns: Iterable[ColumnPair], seed: int) -> dict[str, Any] | None:
     """The distance of the distribution functions of all number columns together."""
     held = [(column.name, column.numbers) for column in columns if column.numbers is not None]
     if len(held) < 2:
@@ -182,7 +181,7 @@ def _joint(columns: Iterable[Column], seed: int) -> dict[str, Any] | None:
     return {"columns": [name for name, _ in held], **asdict(found)}
 
 
-def _correlations(columns: list[Column]) -> dict[str, Any]:
+def _correlations(columns: list[ColumnPair]) -> dict[str, Any]:
     measures = [[measure(one, other) for other in columns] for one in columns]
     return {"measures": measures, **_matrices(associations(columns)), "spearman": _matrices(rank_correlations(columns))}
 

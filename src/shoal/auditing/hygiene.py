@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from shoal.engines.columns import to_texts
-from shoal.engines.counted import Times, records_of, value_counts
+from shoal.engines.counted import CountedTable
 from shoal.engines.memory.write import to_bytes
 from shoal.errors import Fault
 from shoal.policy import Policy
@@ -20,10 +20,9 @@ _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__i
 _MOST_PATTERNS = 100_000
 
 
-def columns_faults(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, times: Times = None
-) -> Iterator[Fault]:
+def columns_faults(published: CountedTable, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
     """Yield columns that must not be there, and quasi-identifiers that are missing."""
+    frame = published.frame
     for name in policy.quasi_identifiers:
         if name not in frame.columns:
             yield Fault("a quasi-identifier is missing from the published table", where=name, kind="unreadable")
@@ -47,17 +46,16 @@ def columns_faults(
             yield Fault("a column without a role is published", where=name)
         elif raw is not None and name not in raw.columns:
             yield Fault("a column is published that the original does not have", where=name, hint="an index?")
-        elif _is_row_number(frame[name], raw, times):
+        elif _is_row_number(frame[name], raw, published.records):
             yield Fault("a row number is published", where=name, hint="drop the index before publishing")
 
 
-def _is_row_number(column: pl.Series, raw: pl.DataFrame | None, times: Times) -> bool:
+def _is_row_number(column: pl.Series, raw: pl.DataFrame | None, records: int) -> bool:
     """Whether a column numbers the records: each number once, and none left out unless its name says what it is."""
     is_index = column.name.lower() in _INDEX_NAMES
     if raw is not None and not is_index:
         return False  # the original has that column too: it was not made when the table was written
     numbers = _whole_numbers(column)
-    records = records_of(column.to_frame(), times)
     if numbers is None or records < 2 or numbers.n_unique() < records:
         return False
     return is_index or (numbers.min(), numbers.max()) in ((0, records - 1), (1, records))
@@ -75,16 +73,14 @@ def _whole_numbers(column: pl.Series) -> pl.Series | None:
     )
 
 
-def invented_faults(
-    frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy, times: Times = None, raw_times: Times = None
-) -> list[Fault]:
+def invented_faults(published: CountedTable, original: CountedTable, policy: Policy) -> list[Fault]:
     """Return a fault for columns that hold a value more often than the original does: it was invented or moved."""
     faults = []
-    for name in frame.columns:
-        if name in policy.quasi_identifiers or name not in raw.columns:
+    for name in published.frame.columns:
+        if name in policy.quasi_identifiers or name not in original.frame.columns:
             continue
-        before = value_counts(comparable(raw[name]), raw_times, "count")
-        after = value_counts(comparable(frame[name]), times, "count")
+        before = original.count_values(comparable(original.frame[name]), "count")
+        after = published.count_values(comparable(published.frame[name]), "count")
         both = after.join(before, on="values", how="left", nulls_equal=True, suffix=" before")
         more = both.filter(pl.col("count") > pl.col("count before").fill_null(0)).height
         if more:
@@ -116,9 +112,15 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
     return _leak_faults(leaked)
 
 
-def blocks_faults(blocks: Iterable[bytes], kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:
-    """Return the same for a CSV or Parquet file that is read block by block; the tables may be tallied."""
+def blocks_faults(
+    blocks: Iterable[bytes], kind: str, frame: pl.DataFrame, raw: pl.DataFrame, container: bytes = b""
+) -> list[Fault]:
+    """Return the same for a CSV or Parquet file that is read block by block; the tables may be tallied.
+
+    ``container`` is what whoever wrote the file writes beside its cells.
+    """
     hidden = _hidden_texts(kind, frame, raw)
+    hidden -= _found(hidden, container.decode("latin-1"))
     longest = max(map(len, hidden), default=1)
     leaked: set[str] = set()
     before = ""

@@ -7,14 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from shoal.auditing.reading import Reader
+from shoal.auditing.suppression import stars_everywhere
 from shoal.encoding.domains import STAR
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
-
-
-def has_fixed_levels(policy: Policy) -> bool:
-    """Whether the policy itself says at which level each column is published."""
-    return policy.algorithm.data_independent
 
 
 def level_faults(classes: pl.DataFrame, policy: Policy, readers: Mapping[str, Reader]) -> list[Fault]:
@@ -23,14 +19,14 @@ def level_faults(classes: pl.DataFrame, policy: Policy, readers: Mapping[str, Re
     A level that follows the data would tell of them: differential privacy rests on levels that do not. Suppressed
     records show ``*`` everywhere, but where a sample is drawn they are left out.
     """
-    levels: Mapping[str, int] = getattr(policy.algorithm, "levels", {})
+    levels = policy.algorithm.fixed_levels or {}
     keys = [f"q{index}" for index in range(len(readers))]
     if not any(model.draws for model in policy.models):
-        classes = classes.filter(~pl.all_horizontal((pl.col(key) == STAR).fill_null(False) for key in keys))
+        classes = classes.filter(~stars_everywhere(classes[key] for key in keys))
     faults = []
     for key, (name, reader) in zip(keys, readers.items(), strict=True):
         shown = reader.shown_at(levels.get(name, 0))
-        others = {text for text in classes[key].to_list() if text is not None and text not in shown}
+        others = {text for text in classes[key].unique().to_list() if text is not None and text not in shown}
         stars = int(classes.filter((pl.col(key) == STAR).fill_null(False))["records"].sum())
         if reader.wild and stars <= reader.missing:
             others.discard(STAR)  # so a missing value shows itself, if it may be any

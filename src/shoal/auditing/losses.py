@@ -1,17 +1,16 @@
-"""losses(): what a published table lost, by every metric that it can be measured with."""
+"""measure_losses(): what a published table lost, by every metric that it can be measured with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from shoal.auditing.census import Counted
-from shoal.auditing.minorities import minorities
-from shoal.auditing.reading import Meanings, Reader, meanings_of
-from shoal.engines.counted import Times
+from shoal.auditing.meanings import Meanings, meanings_of
+from shoal.auditing.minorities import count_minorities
+from shoal.auditing.original import OriginalTable
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.registry import find, names
@@ -23,16 +22,12 @@ def _diverged(meaning: Meanings, suppressed: int) -> float:
     return divergence(meaning.original, meaning.implied + suppressed / max(meaning.distinct, 1))
 
 
-def losses(
-    frame: pl.DataFrame,
-    counted: Counted,
-    policy: Policy,
-    left_out: int,
-    readers: Mapping[str, Reader],
-    times: Times = None,
+def measure_losses(
+    published: CountedTable, original: OriginalTable, counted: Counted, policy: Policy
 ) -> tuple[dict[str, Measured], dict[str, dict[str, Any]], list[Fault]]:
     """Return the losses by name, what became of each column, and what is wrong with its texts."""
-    keys = list(policy.quasi_identifiers)
+    keys, readers = list(policy.quasi_identifiers), original.readers
+    suppressed = counted.starred + max(original.table.records - published.records, 0)
     classes = counted.classes.filter(~counted.is_starred)
     faults: list[Fault] = []
     sizes = classes["records"].to_numpy().astype(np.int64)
@@ -44,25 +39,25 @@ def losses(
         faults += unread
         shown[name] = counted.classes[f"q{index}"].n_unique()
     outcome = Outcome(
-        next(iter(readers.values())).total,
-        tuple(keys),
-        np.array([policy.quasi_identifiers[name].weight for name in keys]),
-        counted.starred + left_out,
-        classes.height,
-        int((sizes * sizes).sum()),
-        np.array([sizes @ meaning.penalties for meaning in meanings]),
-        np.array([sizes @ (meaning.penalties == 0.0) for meaning in meanings], np.float64),
-        np.array([sizes @ meaning.climbs for meaning in meanings]),
-        np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
-        np.array([meaning.log_value_counts for meaning in meanings]),
-        np.array([meaning.distinct for meaning in meanings], np.float64),
-        np.array([meaning.height for meaning in meanings], np.float64),
-        counted.starred,
-        policy.k,
+        records=next(iter(readers.values())).total,
+        columns=tuple(keys),
+        weights=np.array([policy.quasi_identifiers[name].weight for name in keys]),
+        suppressed=suppressed,
+        classes=classes.height,
+        squares=int((sizes * sizes).sum()),
+        penalty=np.array([sizes @ meaning.penalties for meaning in meanings]),
+        exact=np.array([sizes @ (meaning.penalties == 0.0) for meaning in meanings], np.float64),
+        generalization_height=np.array([sizes @ meaning.climbs for meaning in meanings]),
+        log_cover_size=np.array([sizes @ np.log2(np.maximum(meaning.stands_for, 1)) for meaning in meanings]),
+        log_value_counts=np.array([meaning.log_value_counts for meaning in meanings]),
+        distinct=np.array([meaning.distinct for meaning in meanings], np.float64),
+        heights=np.array([meaning.height for meaning in meanings], np.float64),
+        starred=counted.starred,
+        k=policy.k,
         values=np.array([sizes @ meaning.values for meaning in meanings]),
-        divergence=np.array([_diverged(meaning, counted.starred + left_out) for meaning in meanings]),
+        divergence=np.array([_diverged(meaning, suppressed) for meaning in meanings]),
         texts=np.array([shown[name] for name in keys], np.float64),
-        minorities=minorities(frame, counted, policy, times),
+        minorities=count_minorities(published, counted, policy),
     )
     measured: dict[str, Measured] = {}
     for name in names("utility"):

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.auditing.census import Counted
 from shoal.auditing.wildcards import matching_anything
-from shoal.auditing.worst import (
-    Score,
-    by_change,
-    by_distance,
-    by_evenness,
-    by_gain,
-    by_ordered_distance,
-    by_share,
-    by_tail,
-    worst,
-)
-from shoal.models.alpha_k_anonymity import AlphaKAnonymity
+from shoal.auditing.worst import worst
 from shoal.models.base import Census, PrivacyModel, Tally
-from shoal.models.beta_likeness import BetaLikeness
-from shoal.models.delta_disclosure import DeltaDisclosure
-from shoal.models.distinct_l_diversity import DistinctLDiversity
-from shoal.models.entropy_l_diversity import EntropyLDiversity
-from shoal.models.recursive_l_diversity import RecursiveLDiversity
-from shoal.models.t_closeness import TCloseness
 from shoal.policy import Policy
-
-_C = 3.0
-"""The c that recursive l-diversity is measured for: the most frequent value is less than c times the tail."""
+from shoal.registry import find, names
 
 
 @dataclass(frozen=True)
@@ -89,7 +71,7 @@ class Measures:
         }
 
 
-def measured(counted: Counted, policy: Policy) -> Measures:
+def measure_classes(counted: Counted, policy: Policy) -> Measures:
     """Measure a table that was counted.
 
     Cost: a few passes over the counts of each class and value. Only the worst classes are told exactly, by the
@@ -98,7 +80,7 @@ def measured(counted: Counted, policy: Policy) -> Measures:
     census, sensitive = counted.census, tuple(policy.sensitive)
     told = {name: tuple(_readings(census, name)) for name in sensitive if (name,) in census.tallies}
     absent = {name: "the column is not in the published table" for name in sensitive if name not in told}
-    if not counted.persons_told:
+    if not counted.persons_known:
         told, absent = {}, dict.fromkeys(sensitive, "which records are about one person is not known")
     shown = census.sizes[~counted.is_starred.to_numpy()]
     wild = None if policy.subject else matching_anything(counted.classes)  # persons of two classes may be the same
@@ -111,9 +93,11 @@ def _least(sizes: npt.NDArray[np.int64]) -> int | None:
 
 def _readings(census: Census, name: str) -> Iterator[Reading]:
     tally = census.tallies[name,]
-    for model, score in _questions(name, tally):
-        attained = model.recount(worst(census, name, score) if score and _is_plain(census, tally) else census)
-        yield Reading(model, attained[0] if isinstance(model, AlphaKAnonymity) and attained else attained)
+    is_plain = _is_plain(census, tally)
+    for model in _models_on(name, ordered=tally.ranked):
+        scores = model.score_classes(census) if is_plain and len(census.sizes) else None
+        attained = model.recount(census if scores is None else worst(census, name, scores))
+        yield Reading(model, model.of_values(attained))
 
 
 def _is_plain(census: Census, tally: Tally) -> bool:
@@ -122,14 +106,15 @@ def _is_plain(census: Census, tally: Tally) -> bool:
     return not tally.table_blank and not tally.blank.any() and bool((known == census.sizes).all())
 
 
-def _questions(name: str, tally: Tally) -> Iterator[tuple[PrivacyModel, Score | None]]:
-    """Yield models to measure with; what they ask for does not matter."""
-    yield DistinctLDiversity(on=name, l=2), None
-    yield EntropyLDiversity(on=name, l=2), by_evenness
-    yield RecursiveLDiversity(on=name, c=_C, l=2), by_tail(_C)
-    yield AlphaKAnonymity(on=name, alpha=1, k=2), by_share
-    yield TCloseness(on=name, t=1), by_distance
-    if tally.ranked:
-        yield TCloseness(on=name, t=1, distance="ordered"), by_ordered_distance
-    yield BetaLikeness(on=name, beta=1, enhanced=False), by_gain
-    yield DeltaDisclosure(on=name, delta=1), by_change
+def _models_on(name: str, *, ordered: bool) -> Iterator[PrivacyModel]:
+    """Yield the models to measure a sensitive column with."""
+    for kind in sorted(_models(), key=lambda kind: kind.measured_as):
+        for parameters in kind.measured_with:
+            model = kind(**{"on": name, **parameters})
+            if ordered or "order" not in model.needs:
+                yield model
+
+
+@cache
+def _models() -> tuple[type[PrivacyModel], ...]:
+    return tuple(cast("type[PrivacyModel]", find("models", name)) for name in names("models"))

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import texts_of
 from shoal.auditing.hygiene import written
 from shoal.auditing.reading import Reader, numbered
+from shoal.auditing.texts import texts_of
 from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import codes_of, plain
 from shoal.errors import Fault

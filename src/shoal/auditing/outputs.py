@@ -1,4 +1,4 @@
-"""without_added(): a release as the plain table that models are counted on, and what its form added looked at."""
+"""drop_added(), form_faults(): what the form of a release adds to the plain table that models are counted on."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.auditing.checks import Check, form_check
 from shoal.auditing.class_statistics import statistics_faults
 from shoal.auditing.ends import ends_columns, ends_faults
 from shoal.auditing.hygiene import bytes_faults
+from shoal.auditing.original import OriginalTable
 from shoal.auditing.pseudonyms import pseudonym_faults
 from shoal.engines.columns import of_kind, plain
+from shoal.engines.counted import CountedTable
 from shoal.engines.memory.files import format_of
 from shoal.engines.memory.source import open_table
 from shoal.errors import Fault, TableError
 from shoal.policy import Policy
-from shoal.policy.outputs import Anatomy, Generalized, Statistics
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def in_types_of(raw: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> pl.Da
     A file may give them others: Excel has no 3.0 and no midnight, and reads them back as 3 and as a day. What is no
     value of the original's type stays as it is, and will be found to be none of its values.
     """
-    generalized = () if isinstance(policy.output, Anatomy) else tuple(policy.quasi_identifiers)
+    generalized = tuple(policy.quasi_identifiers) if policy.output.generalizes else ()
     return pl.DataFrame(
         [
             _in_type_of(raw[name], frame[name]) if name in raw.columns and name not in generalized else frame[name]
@@ -79,32 +79,33 @@ def _in_type_of(original: pl.Series, column: pl.Series) -> pl.Series:
     return cast.alias(column.name) if cast.null_count() == mine.null_count() else column
 
 
-def without_added(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: CompanionTable, rows: pl.Series | None
-) -> tuple[pl.DataFrame, list[Check]]:
-    """Return a published table without the columns that its form adds, and the check of these where there are any.
+def drop_added(published: CountedTable, policy: Policy) -> CountedTable:
+    """Return a published table without the columns that its form adds.
 
     Whatever is counted afterwards is counted on the texts of the quasi-identifiers. Ends are read off them and class
     numbers stand for them one to one, so that all that holds of the texts holds of these too.
     """
-    if policy.output == Generalized() and not policy.pseudonyms:
-        return frame, []
-    check = form_check(_faults(frame, raw, policy, beside, rows))
+    frame = published.frame
     added = {*ends_columns(frame, policy), *policy.pseudonyms.values()}
-    if isinstance(policy.output, Statistics):
-        added.add(policy.output.number)
-    plain = frame.select(frame.get_column(name) for name in frame.columns if name not in added)
-    return plain, [check]
+    if policy.output.has_statistics:
+        added.add(policy.output.numbered or "")
+    return published.with_frame(frame.select(frame.get_column(name) for name in frame.columns if name not in added))
 
 
-def _faults(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, beside: CompanionTable, rows: pl.Series | None
+def form_faults(
+    frame: pl.DataFrame,
+    original: OriginalTable | None,
+    policy: Policy,
+    companion: CompanionTable,
+    rows: pl.Series | None,
 ) -> Iterator[Fault]:
+    """Yield what is wrong with what the form of a release adds: ends, class numbers, statistics, pseudonyms."""
     if any(name not in frame.columns for name in policy.quasi_identifiers):
         return  # told already
+    raw = None if original is None else original.frame
     yield from pseudonym_faults(frame, raw, policy)
     if policy.output.has_ends:
-        yield from ends_faults(frame, raw, policy)
-    if isinstance(policy.output, Statistics):
-        yield from statistics_faults(frame, beside.frame, raw, policy, rows)
-        yield from beside.bytes_faults(raw)
+        yield from ends_faults(frame, original, policy)
+    if policy.output.has_statistics:
+        yield from statistics_faults(frame, companion.frame, original, policy, rows)
+        yield from companion.bytes_faults(raw)

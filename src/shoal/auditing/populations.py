@@ -1,4 +1,4 @@
-"""matched(): whom of the population each published class could stand for, read from its texts."""
+"""match_population(): whom of the population each published class could stand for, read from its texts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from math import floor
 import numpy as np
 import polars as pl
 
+from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
-from shoal.encoding.domains import STAR
+from shoal.auditing.suppression import stars_everywhere
 from shoal.encoding.types import Bools, Ints
 from shoal.engines.columns import plain, population_column, population_frame
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, ShoalError
 from shoal.policy import Policy
 
@@ -29,9 +31,9 @@ class Matched:
     """How many match no class but the starred one."""
 
 
-def matched(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame | None,
+def match_population(
+    published: CountedTable,
+    original: OriginalTable | None,
     policy: Policy,
     classes: pl.DataFrame,
     weights: pl.Series | None,
@@ -44,13 +46,13 @@ def matched(
         return Matched(), None
     if policy.population is not None:
         try:
-            return _in_table(frame if raw is None else raw, raw is None, policy, classes), None
+            return _match_persons(original, policy, classes), None
         except ShoalError as error:
             return Matched(), error.faults[0]
-    return _weighed(frame, raw, policy, classes, weights)
+    return _add_weights(published.frame, None if original is None else original.frame, policy, classes, weights)
 
 
-def _weighed(
+def _add_weights(
     frame: pl.DataFrame,
     raw: pl.DataFrame | None,
     policy: Policy,
@@ -78,18 +80,17 @@ def _decimals(column: pl.Series) -> list[Decimal]:
     return [floor(Decimal(text) * 10**6) / Decimal(10**6) if text is not None else Decimal(0) for text in texts]
 
 
-def _in_table(source: pl.DataFrame, published: bool, policy: Policy, classes: pl.DataFrame) -> Matched:
+def _match_persons(original: OriginalTable | None, policy: Policy, classes: pl.DataFrame) -> Matched:
     assert policy.population is not None
     people = population_frame(policy.population)
-    source = people if published else source  # texts are read against values, not against other texts
+    # texts are read against values, not against other texts
+    source = OriginalTable(CountedTable(people), policy) if original is None else original
     keys = classes.columns[: len(policy.quasi_identifiers)]
-    values, columns, known = [], [], np.ones(people.height, bool)
-    for name in policy.quasi_identifiers:
-        reader = Reader(source, name, policy)
-        held = population_column(policy.population, name, plain(source[name]).dtype)
+    values, columns, known = [], list(source.readers.values()), np.ones(people.height, bool)
+    for name, reader in source.readers.items():
+        held = population_column(policy.population, name, plain(source.frame[name]).dtype)
         if not reader.blank:
             known &= held.is_not_null().to_numpy()
-        columns.append(reader)
         values.append(held.cast(pl.String))
     table = pl.DataFrame([column.alias(str(index)) for index, column in enumerate(values)]).filter(pl.Series(known))
     counted = table.group_by(table.columns, maintain_order=True).agg(pl.len().alias("persons"))
@@ -98,12 +99,10 @@ def _in_table(source: pl.DataFrame, published: bool, policy: Policy, classes: pl
         for n, (reader, key) in enumerate(zip(columns, keys, strict=True))
     ]
     persons = counted["persons"].cast(pl.Int64).to_numpy()
-    starred = np.logical_and.reduce([(classes[key] == STAR).fill_null(False).to_numpy() for key in keys])
-    found, reached = np.zeros(len(classes), np.int64), np.zeros(len(persons), bool)
-    _descend(
-        covers, np.arange(len(classes)), np.arange(len(persons)), persons, found, reached, starred & (len(classes) > 1)
-    )
-    return Matched(found, int(persons.sum()), int(persons[~reached].sum()))
+    starred = stars_everywhere(classes[key] for key in keys).to_numpy()
+    matching = _Matching(persons, starred & (len(classes) > 1))
+    matching.descend(covers, np.arange(len(classes)), np.arange(len(persons)))
+    return Matched(matching.found, int(persons.sum()), int(persons[~matching.reached].sum()))
 
 
 def _covers(reader: Reader, texts: pl.Series, values: pl.Series) -> tuple[Ints, Bools, Ints]:
@@ -122,22 +121,24 @@ def _covers(reader: Reader, texts: pl.Series, values: pl.Series) -> tuple[Ints, 
     )
 
 
-def _descend(
-    covers: Sequence[tuple[Ints, Bools, Ints]],
-    classes: Ints,
-    tuples: Ints,
-    persons: Ints,
-    found: Ints,
-    reached: Bools,
-    starred: Bools,
-) -> None:
-    """Sort classes by their text in the first column and keep the tuples that it covers, then by the next."""
-    if not covers:
-        found[classes] = persons[tuples].sum()
-        if not starred[classes].all():
-            reached[tuples] = True
-        return
-    texts, covered, values = covers[0]
-    for text in np.unique(texts[classes]).tolist():
-        inside = tuples[covered[text][values[tuples]]]
-        _descend(covers[1:], classes[texts[classes] == text], inside, persons, found, reached, starred)
+class _Matching:
+    """Finds the persons who match each class, column by column.
+
+    ``found`` is how many match each class, ``reached`` who match one that is not starred.
+    """
+
+    def __init__(self, persons: Ints, starred: Bools) -> None:
+        self.persons, self.starred = persons, starred
+        self.found, self.reached = np.zeros(len(starred), np.int64), np.zeros(len(persons), bool)
+
+    def descend(self, covers: Sequence[tuple[Ints, Bools, Ints]], classes: Ints, tuples: Ints) -> None:
+        """Sort classes by their text in the first column and keep the tuples that it covers, then by the next."""
+        if not covers:
+            self.found[classes] = self.persons[tuples].sum()
+            if not self.starred[classes].all():
+                self.reached[tuples] = True
+            return
+        texts, covered, values = covers[0]
+        for text in np.unique(texts[classes]).tolist():
+            inside = tuples[covered[text][values[tuples]]]
+            self.descend(covers[1:], classes[texts[classes] == text], inside)

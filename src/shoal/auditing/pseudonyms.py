@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from shoal.auditing.census import texts_of
+from shoal.auditing.texts import texts_of
 from shoal.engines.columns import plain
 from shoal.errors import Fault, TableError
 from shoal.policy import Policy

@@ -1,84 +1,34 @@
-"""meanings_of(): what a published text leaves open, read from the text, the policy and the original column."""
+"""Reader: what a published text may stand for, read from the text, the policy and the original column."""
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.notations import Foreign, foreign
-from shoal.encoding.domains import STAR, Domain, read_items, read_set
+from shoal.auditing.readings import LabelCodes, Readings, read_ranges
+from shoal.encoding.domains import STAR
+from shoal.encoding.labels import PublishedValue, find_masked, read_label
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.engines.columns import column_domain, plain
-from shoal.engines.counted import Times
-from shoal.errors import Fault, examples
+from shoal.engines.counted import CountedTable
 from shoal.hierarchies.base import Step
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.utility.statistics.covers import Covers
 
-_RANGE = re.compile(r"^\[(.+), (.+)\]$", re.S)
-
 
 @dataclass(frozen=True)
-class Meanings:
-    """What the published texts of a column say, one entry per class."""
+class Reading:
+    """What a text says that is no value and no label of its column."""
 
-    penalties: Floats
-    """The share of the domain that the text leaves open."""
-    climbs: Floats
-    """The lowest level of the hierarchy that is as wide as the text, as a share of its height."""
-    stands_for: Floats
-    """Records of the original whose value the text could stand for."""
-    log_value_counts: float
-    """log2 of the original records with the same value, summed over the original."""
-    distinct: int
-    """Values of the domain."""
-    height: int
-    """The number of the hierarchy's top level."""
-    values: Floats
-    """Values of the domain that the text could stand for."""
-    original: Floats
-    """Records of the original with each value; the missing one is the last, where it is a value."""
-    implied: Floats
-    """The same for the classes' records, those of a text spread evenly over the values that it could stand for."""
-
-
-def meanings_of(texts: pl.Series, sizes: Ints, reader: Reader) -> tuple[Meanings, list[Fault]]:
-    """Return what the text of each class says, classes having these sizes, and what is wrong with the texts."""
-    distinct, indices = numbered(texts)
-    meaning = {text: reader.penalty(text) for text in distinct}
-    unread = sorted(str(text) for text, penalty in meaning.items() if penalty is None)
-    beyond = sorted(str(text) for text in meaning if text is not None and reader.is_beyond(text))
-    faults = []
-    if unread:
-        what = "published values that are no value, label, range or set of the column"
-        # where nothing is promised a text that we cannot read breaks nothing: k and the like were counted from texts
-        hint = (
-            "they count as if they showed nothing; give the hierarchy that they are labels of" if reader.foreign else ""
-        )
-        faults.append(Fault(what, reader.name, examples(unread), hint, kind="note" if reader.foreign else "fault"))
-    if beyond:
-        faults.append(Fault("published above a boundary", where=reader.name, got=examples(beyond)))
-    # what nobody can read tells nothing
-    read = [STAR if lost is None or (text is None and lost) else text for text, lost in meaning.items()]
-    covers = Covers.of([reader.cover(text) for text in read], reader.size)
-    original = np.append(reader.records, [reader.missing] * reader.blank).astype(np.float64)
-    records = np.bincount(indices, sizes, minlength=len(distinct)).astype(np.float64)
-    return Meanings(
-        np.array([1.0 if lost is None else lost for lost in meaning.values()], np.float64)[indices],
-        np.array([reader.climb(text) for text in read], np.float64)[indices],
-        covers.sums(original)[indices],
-        reader.log_value_counts,
-        reader.size,
-        reader.height,
-        np.maximum(covers.sizes, 1).astype(np.float64)[indices],
-        original,
-        covers.spread(records),
-    ), faults
+    values: Collection[int]
+    """The indices of the values that it may stand for."""
+    penalty: float
+    """The share of the domain that it leaves open."""
 
 
 def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
@@ -97,22 +47,25 @@ def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
 class Reader:
     """Reads the published texts of one column."""
 
-    def __init__(self, raw: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> None:
+    def __init__(self, table: CountedTable, name: str, policy: Policy) -> None:
         spec = policy.quasi_identifiers[name]
         self.name = name
         self.foreign = not policy.models
         """Whether the table is anybody's, so that other signs than ``*`` may stand for nothing."""
-        self.domain = column_domain(raw, name, policy, times)
-        self.blank = plain(raw[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
+        self.domain = column_domain(table, name, policy)
+        self.blank = plain(table.frame[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank
         self.place = {text: number for number, text in enumerate(self.domain.texts)}
         self.records, self.missing = self.domain.records, self.domain.missing
-        self.covered: dict[str, set[int]] = {}
-        self.steps: list[Step] = []
-        self.labels = self._labels(spec)
+        self.steps = list(spec.hierarchy.steps(self.domain)) if spec.hierarchy and len(self.domain) else []
+        self.covered = LabelCodes(self.steps)
+        self.labels = self._labels()
         self.bounds = self._bounds(spec)
-        self._read: dict[str, Foreign | None] = {}
+        self._shown: dict[str, PublishedValue] = {}
+        self._own: dict[str, Reading | None] = {}
+        self._rows: dict[str | None, int] = {}
+        self._readings = Readings.empty(len(self.domain))
 
     def _bounds(self, spec: QuasiIdentifier) -> dict[int, set[int]]:
         """Value → the values under its boundary, the narrowest where there are several."""
@@ -144,37 +97,154 @@ class Reader:
             return self.covered[text] | ({self.place[text]} if text in self.place else set())
         if text in self.place:
             return {self.place[text]}
-        found = _RANGE.match(text)
-        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
-            return range(self.place[found[1]], self.place[found[2]] + 1)
-        if self._set(text) is not None:
-            return {self.place[item] for item in read_set(text) or () if item in self.place}
-        read = self._elsewhere(text)
-        return () if read is None else read.values
+        reading = self._reading(text)
+        return () if reading is None else reading.values
 
-    def _elsewhere(self, text: str) -> Foreign | None:
-        """Return what a text says in the notation of another tool, if in any."""
-        if text not in self._read:
-            self._read[text] = foreign(text, self.domain, self.place, self.size, self.foreign)
-        return self._read[text]
+    def _label(self, text: str) -> PublishedValue:
+        """Return what a text says by itself."""
+        if text not in self._shown:
+            self._shown[text] = read_label(text, self.domain.kind)
+        return self._shown[text]
 
-    def _labels(self, spec: QuasiIdentifier) -> dict[str, float]:
+    def _reading(self, text: str) -> Reading | None:
+        """Return what a text that is no value and no label says of this column; ``None`` where it fits no value."""
+        if text not in self._own:
+            self._own[text] = self._interpret(self._label(text))
+        return self._own[text]
+
+    def _interpret(self, label: PublishedValue) -> Reading | None:
+        if label.form == "sign":
+            return Reading(range(len(self.domain)), 1.0) if self.foreign else None
+        if label.form == "range":
+            return self._read_range(label)
+        if label.form in ("set", "list"):
+            return self._read_items(label.items)
+        masked = find_masked(label.text or "", self.domain.texts) if label.form == "mask" else []
+        return Reading(masked, len(masked) / self.size if len(masked) > 1 else 0.0) if masked else None
+
+    def _read_range(self, label: PublishedValue) -> Reading | None:
+        if not self.domain.ordered:
+            return None
+        values, span = self.domain.values, self.domain.span
+        first = (bisect_left if label.with_least else bisect_right)(values, label.least)
+        after = (bisect_right if label.with_greatest else bisect_left)(values, label.greatest)
+        if first >= after:
+            return None
+        width = float(min(label.greatest, self.domain.high)) - float(max(label.least, self.domain.low))
+        return Reading(range(first, after), width / span if span > 0 else 0.0)
+
+    def _read_items(self, items: Sequence[str | None]) -> Reading | None:
+        known = all(item in self.place if item is not None else self.blank for item in items)
+        if not known or not len({*items}) == len(items) > 1:
+            return None
+        return Reading({self.place[item] for item in items if item is not None}, len(items) / self.size)
+
+    def _labels(self) -> dict[str, float]:
+        """Label → the share of the domain that it leaves open, the largest where it stands on several levels."""
         labels: dict[str, float] = {}
-        self.steps = list(spec.hierarchy.steps(self.domain)) if spec.hierarchy and len(self.domain) else []
         for step in self.steps:
-            covered: dict[str, set[int]] = {}
-            for code, label in enumerate(step.labels):
-                covered.setdefault(label, set()).add(code)
-            self.covered |= {label: values | self.covered.get(label, set()) for label, values in covered.items()}
-            for number, label in enumerate(step.names):
-                if step.lows is not None and step.highs is not None:
-                    low, high = max(step.lows[number], self.domain.low), min(step.highs[number], self.domain.high)
-                    cost = (high - low) / self.domain.span if self.domain.span > 0 else 0.0
-                else:
-                    held = len(covered.get(label, ()))
-                    cost = held / self.size if held > 1 else 0.0
+            for label, cost in zip(step.names, self._label_costs(step).tolist(), strict=True):
                 labels[label] = max(labels.get(label, 0.0), cost)
         return labels
+
+    def _label_costs(self, step: Step) -> Floats:
+        if step.lows is None or step.highs is None:
+            held = np.bincount(step.numbers, minlength=len(step.names))
+            return np.where(held > 1, held / self.size, 0.0)
+        if self.domain.span <= 0:
+            return np.zeros(len(step.names))
+        lows, highs = np.maximum(step.lows, self.domain.low), np.minimum(step.highs, self.domain.high)
+        return np.asarray((highs - lows) / self.domain.span, np.float64)
+
+    def read(self, texts: Sequence[str | None]) -> Readings:
+        """Return what some texts say; each is read once, however often it is asked for."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._rows))
+        if new:
+            self._rows |= {text: len(self._rows) + index for index, text in enumerate(new)}
+            self._readings = self._readings.append(self._read_new(new))
+        return self._readings.take(np.array([self._rows[text] for text in texts], np.int64))
+
+    def _read_new(self, texts: Sequence[str | None]) -> Readings:
+        unlabelled = [text or "" if text not in self.covered and text not in self.place else "" for text in texts]
+        first, last = read_ranges(unlabelled, self.domain)
+        penalties, climbs = self._range_costs(first, last)
+        values: list[Collection[int]] = []
+        missing, others = np.zeros(len(texts), bool), np.flatnonzero(first < 0)
+        for index in others.tolist():
+            text = texts[index]
+            penalty = self.penalty(text)
+            penalties[index] = np.nan if penalty is None else penalty
+            held, missing[index] = self.values_of(text)
+            values.append(held)
+            climbs[index] = self.climb(text)
+        covers = Covers.of_ranges(first, last, len(self.domain)).put(others, Covers.of(values, len(self.domain)))
+        return Readings(penalties, climbs, covers, missing)
+
+    def _range_costs(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
+        """Return penalty and climb of ranges; those that cover but one value, or none, are not ours."""
+        penalties, climbs = np.full(len(first), np.nan), np.ones(len(first))
+        wide = first < last
+        if wide.any():
+            numbers, span = self.domain.values.astype(np.float64), self.domain.span
+            penalties[wide] = (numbers[last[wide]] - numbers[first[wide]]) / span if span > 0 else 0.0
+        for level, step in reversed(list(enumerate(self.steps, start=1))):
+            runs = np.cumsum(np.append(0, np.diff(step.numbers) != 0))
+            climbs[wide & (runs[first] == runs[last])] = level / self.height
+        return penalties, climbs
+
+    def shows_nothing(self, texts: Sequence[str | None], readings: Readings) -> Bools:
+        """Return which texts may stand for any value: nobody can read them, or they are empty and no value."""
+        empty = np.array([text is None for text in texts], bool)
+        return ~readings.is_read | (empty & (readings.penalties > 0))
+
+    def allows(self, texts: Sequence[str | None], of_record: Ints, codes: Ints) -> Bools:
+        """Return whether each record may show its text: it covers the value, and is not above its boundary.
+
+        ``of_record`` is the place of each record's text among ``texts``, ``codes`` its value; the missing one is last.
+        """
+        readings, known = self.read(texts), codes < len(self.domain)
+        inside = readings.values.holds(of_record, np.where(known, codes, -1))
+        result: Bools = np.where(known, inside, readings.missing[of_record])
+        if self.bounds:
+            boundaries = self._boundary_of[codes]
+            result &= ~((boundaries >= 0) & self._above(readings)[of_record, boundaries])
+        return result
+
+    def _above(self, readings: Readings) -> Bools:
+        """Return ``[text, boundary]``: whether a text covers more than the values under a boundary."""
+        inside = np.zeros((len(self._under), len(self.domain)))
+        for number, under in enumerate(self._under):
+            inside[number, list(under)] = 1.0
+        return np.stack([readings.values.sums(row) < readings.values.sizes for row in inside], axis=1)
+
+    def allowed_codes(self, texts: Sequence[str | None]) -> Covers:
+        """Return the values that may show each text, the missing one last; any where nobody can read it.
+
+        These are the values that it covers and whose boundary it is not above.
+        """
+        covers = self.codes(texts)
+        if not self.bounds:
+            return covers
+        above = self._above(self.read(texts))
+        allowed = []
+        for number in range(len(texts)):
+            held = np.arange(covers.size)[covers[number]]
+            boundaries = self._boundary_of[held]
+            allowed.append(held[(boundaries < 0) | ~above[number, boundaries]].tolist())
+        return Covers.of(allowed, covers.size)
+
+    def codes(self, texts: Sequence[str | None]) -> Covers:
+        """Return the values that each text may stand for, the missing one last; any where nobody can read it."""
+        readings = self.read(texts)
+        return readings.covers(open_=self.shows_nothing(texts, readings))
+
+    def covering(self, texts: Sequence[str | None]) -> Bools:
+        """Return which values each text may stand for, the missing one last; any where nobody can read it."""
+        covers = self.codes(texts)
+        table = np.zeros((len(texts), covers.size), bool)
+        for number in range(len(texts)):
+            table[number, covers[number]] = True
+        return table
 
     def covers(self, text: str | None, value: str | None) -> bool:
         """Whether a published text may stand for a value; ``None`` is the missing one."""
@@ -187,21 +257,11 @@ class Reader:
             return {*self.place}
         return {*(self.steps[level - 1].names if level <= len(self.steps) else (STAR,))}
 
-    def allows(self, text: str | None, value: str | None) -> bool:
-        """Whether a record with a value may show a text: it covers the value, and is not above its boundary."""
-        bound = None if value is None else self.bounds.get(self.place.get(value, -1))
-        return self.covers(text, value) and (bound is None or bound.issuperset(self.values_of(text)[0]))
-
-    def allowed_codes(self, text: str | None) -> Ints | range:
-        """Return the values that may show a text: those that it covers and whose boundary it is not above."""
-        codes = self.codes(text)
-        if not self.bounds:
-            return codes
-        values, boundaries = self.values_of(text)[0], self._boundary_of[np.asarray(codes, np.int64)]
-        above = [
-            number for number in np.unique(boundaries[boundaries >= 0]) if not self._under[number].issuperset(values)
-        ]
-        return np.asarray(codes, np.int64)[~np.isin(boundaries, above)] if above else codes
+    @cached_property
+    def _lowest(self) -> dict[str, int]:
+        """Label → the lowest level that it stands on."""
+        levels = list(enumerate(self.steps, start=1))
+        return {name: level for level, step in reversed(levels) for name in step.names}
 
     @cached_property
     def _under(self) -> list[set[int]]:
@@ -217,40 +277,22 @@ class Reader:
             result[value] = numbers[id(under)]
         return result
 
-    def codes(self, text: str | None) -> Ints | range:
-        """Return the values that a text may stand for, in order, the missing one last; any where nobody can read it."""
-        size, penalty = len(self.domain), self.penalty(text)
-        if penalty is None or (text is None and penalty) or text == STAR:
-            return range(size + 1)
-        values, missing = self.values_of(text)
-        if isinstance(values, range) and not missing:
-            return values
-        return np.array([*sorted(values), *([size] if missing else [])], np.int64)
-
-    def covering(self, texts: Sequence[str | None]) -> Bools:
-        """Return which values each text may stand for, the missing one last; any where nobody can read it."""
-        table = np.zeros((len(texts), len(self.domain) + 1), bool)
-        for number, text in enumerate(texts):
-            table[number, self.codes(text)] = True
-        return table
-
     def values_of(self, text: str | None) -> tuple[Collection[int], bool]:
         """Return the values that a published text may stand for, and whether the missing one is among them."""
         if text is None:
             return (), True
         return self._values(text), text == STAR or self._holds_missing(text)
 
-    def extent(self, text: str | None) -> tuple[float, float] | None:
-        """Return the least and the greatest number that a label or range covers; ``None`` for any other text."""
+    def extent(self, text: str | None) -> PublishedValue | None:
+        """Return the range that a label or a text is; ``None`` for any other text."""
+        if text is None:
+            return None
+        label = self._label(text)
         for step in self.steps:
             if text in step.names and step.lows is not None and step.highs is not None:
                 number = step.names.index(text)
-                return float(step.lows[number]), float(step.highs[number])
-        found = _RANGE.match(text or "")
-        if found and self.domain.ordered and found[1] in self.place and found[2] in self.place:
-            low, high = (float(self.domain.values[self.place[end]]) for end in (found[1], found[2]))
-            return low, high
-        return None
+                return replace(label, least=float(step.lows[number]), greatest=float(step.highs[number]))
+        return label if label.form == "range" and self.domain.ordered and text not in self.covered else None
 
     def parts_of(self, text: str | None) -> Sequence[Collection[int]]:
         """Return the parts of which each holds the value of some record, if a text is as narrow as its class allows.
@@ -302,28 +344,18 @@ class Reader:
         """The number of the top level."""
         return len(self.steps) + (not self.steps or self.steps[-1].names != (STAR,))
 
-    def cover(self, text: str | None) -> Collection[int]:
-        """Return the places of all values that a text could stand for; the missing one's, if it is one, is the last."""
-        if text == STAR:
-            return range(self.size)
-        if text is None:
-            return range(len(self.domain), self.size)
-        values = self._values(text)
-        return {*values, len(self.domain)} if self.blank and self._holds_missing(text) else values
-
     def _holds_missing(self, text: str) -> bool:
         """Whether a text that is no value and no label is a set with the missing value in it."""
         known = text in self.place or text in self.covered
-        return not known and None in (read_set(text) or ())
+        return not known and self._label(text).form == "set" and None in self._label(text).items
 
     def climb(self, text: str | None) -> float:
         """Return the lowest level with a label as wide as a readable text, as a share of the height."""
         height = self.height
         if text is None or (text in self.place and self.covered.get(text, set()) <= {self.place[text]}):
             return 0.0
-        for level, step in enumerate(self.steps, start=1):
-            if text in step.names:
-                return level / height
+        if text in self._lowest:
+            return self._lowest[text] / height
         if self._holds_missing(text):
             return 1.0  # the missing value and others have but the top in common
         values = np.array(sorted(self._values(text)), np.intp)
@@ -342,37 +374,5 @@ class Reader:
             return self.labels[text]
         if text in self.place:
             return 0.0
-        found = _RANGE.match(text)
-        if found and found[1] in self.place and found[2] in self.place and self.domain.ordered:
-            low, high = self.place[found[1]], self.place[found[2]]
-            return self._width(self.domain, low, high) if low < high else None
-        listed = self._set(text)
-        read = self._elsewhere(text) if listed is None else None
-        return listed if read is None else read.penalty
-
-    @staticmethod
-    def _width(domain: Domain, low: int, high: int) -> float:
-        return (float(domain.values[high]) - float(domain.values[low])) / domain.span if domain.span > 0 else 0.0
-
-    def _set(self, text: str) -> float | None:
-        items = read_set(text)
-        if items is None:
-            return None
-        known = all(item in self.place if item is not None else self.blank for item in items)
-        return len(items) / self.size if known and len(set(items)) == len(items) > 1 else None
-
-
-def named(text: str) -> list[str]:
-    """Return the values that a text names: itself, both ends of a range, the items of a set.
-
-    Examples
-    --------
-    >>> named("[20, 29]"), named('{a, "b, c", (missing)}'), named("21")
-    (['20', '29'], ['a', 'b, c'], ['21'])
-    """
-    found = _RANGE.match(text)
-    if found:
-        return [found[1], found[2]]
-    if text.startswith("{") and text.endswith("}"):
-        return [item for item in read_items(text) if item is not None]
-    return [] if text == STAR else [text]
+        reading = self._reading(text)
+        return None if reading is None else reading.penalty

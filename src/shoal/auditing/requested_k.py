@@ -1,28 +1,27 @@
-"""asks_told(): the most that is asked in each published class, as far as an audit can know it."""
+"""find_requested_k(): the most that is asked in each published class, as far as an audit can know it."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import Counted, texts_of
-from shoal.auditing.reading import Reader
+from shoal.auditing.census import Counted
+from shoal.auditing.original import OriginalTable
+from shoal.auditing.owner import OwnerView
+from shoal.auditing.texts import texts_of
 from shoal.encoding.types import Ints
 from shoal.engines.columns import plain
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
-from shoal.models.personal_k import PersonalK
+from shoal.models.base import RequestedK
 from shoal.policy import Policy
-
-Asks = Mapping[str, Sequence[int | None] | pl.Series] | pl.DataFrame
 
 _PAIRS = 2_000_000
 """So many pairs of a published text and a value are read, at most."""
 
 
 def find_requested_k(
-    frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Policy, counted: Counted, requested_k: Asks | None
+    published: CountedTable, original: OriginalTable | None, policy: Policy, counted: Counted, owner: OwnerView
 ) -> tuple[dict[str, Ints], list[Fault]]:
     """Return for each column of asks the most that is asked in each class, and what cannot be told.
 
@@ -33,21 +32,18 @@ def find_requested_k(
     told: dict[str, Ints] = {}
     faults: list[Fault] = []
     for model in policy.models:
-        if not isinstance(model, PersonalK):
+        request = model.requested_k
+        if request is None:
             continue
-        if requested_k is not None and model.on in _names(requested_k):
-            given = pl.Series("ask", list(requested_k[model.on]), strict=False)
-            if len(given) != frame.height:
-                got = f"{len(given)} for {frame.height} records"
-                faults.append(Fault("asks do not fit the published table", model.on, got))
-                continue
-            told[model.on] = _most(frame, policy, counted, _numbers(given, model))
-        elif raw is not None and model.on in raw.columns:
-            bounded = _bounded(raw, policy, counted, _numbers(raw[model.on], model))
+        if owner.requested_k is not None and request.column in owner.requested_k:
+            given = pl.Series("ask", list(owner.requested_k[request.column]), strict=False)
+            told[request.column] = _most(published.frame, policy, counted, _numbers(given, request))
+        elif original is not None and request.column in original.frame.columns:
+            bounded = _bound(original, policy, counted, _numbers(original.frame[request.column], request))
             if bounded is None or (bounded > counted.census.sizes).any():
                 faults.append(_UNKNOWN)
                 continue
-            told[model.on] = bounded
+            told[request.column] = bounded
             faults.append(_FROM_ABOVE)
         else:
             faults.append(_NOBODY_KNOWS)
@@ -64,11 +60,7 @@ _FROM_ABOVE = Fault(
 )
 
 
-def _names(requested_k: Asks) -> Sequence[str]:
-    return requested_k.columns if isinstance(requested_k, pl.DataFrame) else list(requested_k)
-
-
-def _numbers(given: pl.Series, model: PersonalK) -> pl.Series:
+def _numbers(given: pl.Series, request: RequestedK) -> pl.Series:
     """Return asks as numbers; one that cannot be read is one that nobody can keep."""
     numbers = given.alias("ask").cast(pl.String).replace("", None).cast(pl.Float64, strict=False).fill_nan(None)
     missing = given.is_null() | (given.cast(pl.String) == "")
@@ -76,8 +68,8 @@ def _numbers(given: pl.Series, model: PersonalK) -> pl.Series:
     whole = numbers.ceil().cast(pl.Int64, strict=False)
     worst = np.iinfo(np.int64).max
     whole = whole.set(unread, worst)
-    whole = whole.fill_null(worst if model.default is None else model.default)
-    return whole if model.most is None else whole.clip(upper_bound=model.most)
+    whole = whole.fill_null(worst if request.default is None else request.default)
+    return whole if request.most is None else whole.clip(upper_bound=request.most)
 
 
 def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints:
@@ -88,7 +80,7 @@ def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl
     return classes.join(most, on=keys, how="left", nulls_equal=True, maintain_order="left")["ask"].to_numpy()
 
 
-def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints | None:
+def _bound(original: OriginalTable, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints | None:
     """Return for each class the most that is asked by records whom its texts could mean; ``None`` for too many."""
     sizes = counted.census.sizes
     most = np.ones(len(sizes), np.int64)
@@ -97,7 +89,8 @@ def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, requested_k: p
         return most
     keys = [f"v{index}" for index in range(len(policy.quasi_identifiers))]
     values = [
-        plain(raw[name]).cast(pl.String).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)
+        plain(original.frame[name]).cast(pl.String).alias(key)
+        for name, key in zip(policy.quasi_identifiers, keys, strict=True)
     ]
     people = pl.DataFrame([*values, requested_k]).unique().filter(pl.col("ask") > int(sizes[small].min()))
     texts = counted.classes[small.tolist()]
@@ -108,7 +101,7 @@ def _bounded(raw: pl.DataFrame, policy: Policy, counted: Counted, requested_k: p
         shown, held = texts[f"q{index}"].unique().to_list(), people[keys[index]].unique().to_list()
         if len(shown) * len(held) > _PAIRS:
             return None
-        reader = Reader(raw, name, policy)
+        reader = original.readers[name]
         covers = np.array([[reader.covers(text, value) for value in held] for text in shown], bool)
         rows = _places(texts[f"q{index}"], shown)
         meant &= covers[np.ix_(rows, _places(people[keys[index]], held))]

@@ -1,4 +1,4 @@
-"""columns_of(): the columns that original and published table share, as numbers that statistics can be made of."""
+"""reread_columns(): the columns that original and published table share, as numbers that statistics can be made of."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import texts_of
+from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
+from shoal.auditing.readings import Readings
+from shoal.auditing.texts import texts_of
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.types import Floats
-from shoal.engines.columns import codes_of, domain_of, plain
-from shoal.engines.counted import Times
+from shoal.engines.columns import codes_of, plain
 from shoal.policy import Policy
-from shoal.utility.statistics.columns import Column
+from shoal.utility.statistics.columns import ColumnPair
 from shoal.utility.statistics.covers import Covers
 from shoal.utility.statistics.standing import Standing, placed
 
@@ -23,7 +24,7 @@ from shoal.utility.statistics.standing import Standing, placed
 class Reread:
     """One column as both tables have it."""
 
-    column: Column
+    column: ColumnPair
     domain: Domain
     unreadable: int
     """Published records whose text is no value, label, range or set of the column."""
@@ -33,20 +34,16 @@ class Reread:
         return self.domain.texts[index] if index < len(self.domain) else None
 
 
-def columns_of(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame,
-    policy: Policy,
-    standing: Standing,
-    whole: pl.DataFrame,
-    times: Times = None,
+def reread_columns(
+    published: pl.DataFrame, sample: pl.DataFrame, original: OriginalTable, standing: Standing
 ) -> dict[str, Reread]:
     """Return each column that both tables have: quasi-identifiers read by their policy, all others as they are.
 
-    ``whole`` is the original, with how often each of its records occurs; ``raw`` is it too, or a sample of it: a
-    published value may be none of the sample's.
+    ``sample`` are the records of the original that statistics are made of, all or some of them: a published value may
+    be none of these.
     """
-    return {name: _reread(frame, raw, name, policy, standing, whole, times) for name in shared(frame, raw, policy)}
+    names = shared(published, sample, original.policy)
+    return {name: _reread(texts_of(published[name]), sample[name], name, original, standing) for name in names}
 
 
 def shared(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:
@@ -54,36 +51,40 @@ def shared(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:
     return [name for name in raw.columns if name in frame.columns and name not in policy.hidden]
 
 
-def _reread(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame,
-    name: str,
-    policy: Policy,
-    standing: Standing,
-    whole: pl.DataFrame,
-    times: Times,
-) -> Reread:
-    original, known, texts = plain(raw[name]), plain(whole[name]), texts_of(frame[name])
+def _reread(texts: pl.Series, held: pl.Series, name: str, original: OriginalTable, standing: Standing) -> Reread:
     kinds = texts.unique(maintain_order=True)
     numbers = texts.replace_strict(kinds, np.arange(len(kinds)), return_dtype=pl.Int64).to_numpy()
-    if name in policy.quasi_identifiers:
-        reader = Reader(whole, name, policy, times)
+    if name in original.readers:
+        reader = original.readers[name]
         domain, size = reader.domain, reader.size
-        held = [reader.cover(text) if reader.penalty(text) is not None else () for text in kinds.to_list()]
+        covers = _read_only(reader.read(kinds.to_list()), reader)
         spans = _spans(reader, kinds.to_list())
     else:
-        domain = domain_of(known)
-        size = len(domain) + bool(known.null_count())
+        domain = original.domain(name)
+        size = len(domain) + bool(plain(original.frame[name]).null_count())
         indices = {text: range(index, index + 1) for index, text in enumerate(domain.texts)}
         blank = range(len(domain), size)
-        held = [blank if text is None else indices.get(text, range(0)) for text in kinds.to_list()]
-        spans = {}
-    covers = Covers.of(held, size)
-    codes = codes_of(original, domain)
-    column = Column(name, np.where(codes < size, codes, -1), numbers, covers, domain.ordered)
+        values = [blank if text is None else indices.get(text, range(0)) for text in kinds.to_list()]
+        covers, spans = Covers.of(values, size), {}
+    codes = codes_of(plain(held), domain)
+    column = ColumnPair(name, np.where(codes < size, codes, -1), numbers, covers, domain.ordered)
     if domain.ordered and len(domain):
         column = replace(column, numbers=_numbers(column, domain, spans, kinds.to_list(), standing))
     return Reread(column, domain, int((covers.sizes == 0)[numbers].sum()) if len(covers) else 0)
+
+
+def _read_only(readings: Readings, reader: Reader) -> Covers:
+    """Return the values of each text; none where nobody can read it."""
+    unread = ~readings.is_read
+    covers = readings.covers(blank=reader.blank)
+    listed = ~unread[covers.owners]
+    return replace(
+        covers,
+        first=np.where(unread, 0, covers.first),
+        stop=np.where(unread, 0, covers.stop),
+        owners=covers.owners[listed],
+        places=covers.places[listed],
+    )
 
 
 def _spans(reader: Reader, texts: list[str | None]) -> dict[str, tuple[float, float]]:
@@ -97,7 +98,11 @@ def _spans(reader: Reader, texts: list[str | None]) -> dict[str, tuple[float, fl
 
 
 def _numbers(
-    column: Column, domain: Domain, spans: dict[str, tuple[float, float]], texts: list[str | None], standing: Standing
+    column: ColumnPair,
+    domain: Domain,
+    spans: dict[str, tuple[float, float]],
+    texts: list[str | None],
+    standing: Standing,
 ) -> tuple[Floats, Floats]:
     """Return each original number and what stands for each published one."""
     count, values = len(domain), domain.values.astype(np.float64)

@@ -27,31 +27,21 @@ def supply_faults(classes: pl.DataFrame, readers: Mapping[str, Reader]) -> list[
     records = classes["records"].cast(pl.Int64).to_numpy()
     faults = []
     for index, (name, reader) in enumerate(readers.items()):
-        many = _Cover.of(classes[f"q{index}"], reader).overdrawn(records)
-        if many:
+        overdrawn = _find_overdrawn(classes[f"q{index}"], records, reader)
+        if overdrawn:
             what = "labels are published more often than the original has records under them"
-            faults.append(Fault(what, where=name, got=examples(many)))
+            faults.append(Fault(what, where=name, got=examples(overdrawn)))
     return faults
 
 
-class _Cover:
-    """What the published texts of a column may stand for."""
-
-    def __init__(self, texts: list[str | None], of_class: Ints, reader: Reader) -> None:
-        self.texts, self.of_class, self.reader = texts, of_class, reader
-
-    @classmethod
-    def of(cls, column: pl.Series, reader: Reader) -> _Cover:
-        return cls(*numbered(column), reader)
-
-    def overdrawn(self, records: Ints) -> list[str]:
-        """Return the texts under which more is published than the original has."""
-        published = np.bincount(self.of_class, records, minlength=len(self.texts))
-        held = np.append(self.reader.records, self.reader.missing)
-        under = published
-        if len(self.texts) ** 2 * len(held) <= _NESTED:
-            table = self.reader.covering(self.texts)
-            outside = table.astype(np.float32) @ (~table).astype(np.float32).T
-            under = published @ (outside == 0)  # texts that say at least as much
-        available = np.array([held[self.reader.codes(text)].sum() for text in self.texts], np.int64)
-        return sorted(str(text) for text, more in zip(self.texts, under > available, strict=True) if more)
+def _find_overdrawn(column: pl.Series, records: Ints, reader: Reader) -> list[str]:
+    """Return the texts under which more is published than the original has."""
+    texts, of_class = numbered(column)
+    under = np.bincount(of_class, records, minlength=len(texts))
+    held = np.append(reader.records, reader.missing)
+    if len(texts) ** 2 * len(held) <= _NESTED:
+        table = reader.covering(texts)
+        outside = table.astype(np.float32) @ (~table).astype(np.float32).T
+        under = under @ (outside == 0)  # texts that say at least as much
+    available = reader.codes(texts).sums(held.astype(np.float64))
+    return sorted(str(text) for text, more in zip(texts, under > available, strict=True) if more)

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.notations import SIGNS
-from shoal.auditing.reading import Reader
+from shoal.auditing.original import OriginalTable
 from shoal.encoding.domains import STAR
+from shoal.encoding.labels import SIGNS
 from shoal.engines.columns import codes_of, plain
-from shoal.engines.counted import Times
+from shoal.engines.counted import CountedTable
+from shoal.errors import Fault
 from shoal.policy import Policy
 
 EMPTY, MIXED = "empty", "mixed"
+SHOWS_NOTHING = Fault(
+    "the table shows nothing: every record is * in every quasi-identifier",
+    hint="ask for less, allow more records to be suppressed, or leave out the columns that block",
+    kind="note",
+)
+
+
+def stars_everywhere(columns: Iterable[pl.Series]) -> pl.Series:
+    """Return which rows show ``*`` in every one of some columns of texts.
+
+    Examples
+    --------
+    >>> stars_everywhere([pl.Series(["*", "*", None]), pl.Series(["*", "20", "*"])]).to_list()
+    [True, False, False]
+    """
+    stars = [(column == STAR).fill_null(False).to_numpy() for column in columns]
+    return pl.Series(np.logical_and.reduce(stars))
 
 
 def suppressed_classes(classes: pl.DataFrame, policy: Policy) -> pl.Series:
@@ -43,14 +61,15 @@ def shows_nothing(classes: pl.DataFrame, policy: Policy) -> bool:
     """
     if classes.height != 1 or not policy.models:
         return False
-    return all(classes[f"q{index}"][0] == STAR for index in range(len(policy.quasi_identifiers)))
+    return bool(stars_everywhere(classes[f"q{index}"] for index in range(len(policy.quasi_identifiers))).all())
 
 
-def forced_suppression(raw: pl.DataFrame, policy: Policy, readers: Mapping[str, Reader]) -> pl.Series:
+def find_forced(original: OriginalTable, policy: Policy) -> pl.Series:
     """Return which original records no generalization may publish as ``*``: if they show it, they are suppressed.
 
     They have a missing value that is to be suppressed, or a value whose boundary is below the top.
     """
+    raw, readers = original.frame, original.readers
     forced = np.zeros(raw.height, bool)
     for name, column in policy.quasi_identifiers.items():
         if column.missing == "suppress":
@@ -62,13 +81,34 @@ def forced_suppression(raw: pl.DataFrame, policy: Policy, readers: Mapping[str, 
     return pl.Series(forced)
 
 
-def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> dict[str, int]:
+def count_suppressed(
+    published: CountedTable, original: OriginalTable | None, policy: Policy, rows: pl.Series | None
+) -> int:
+    """Return how many records are suppressed where all show ``*``: at least, if nobody tells which they are."""
+    if original is None or original.table.apart:
+        return 0
+    forced = find_forced(original, policy)
+    if rows is not None and len(rows) and rows.max() < len(forced):  # type: ignore[operator]
+        return published.count_where(forced.gather(rows))
+    left_out = max(original.table.records - published.records, 0)
+    return max(original.table.count_where(forced) - left_out, 0)
+
+
+def suppression_faults(policy: Policy, records: int, suppressed: int) -> list[Fault]:
+    """Return a fault where more records are suppressed than the policy allows."""
+    allowed = policy.may_suppress(records)
+    if suppressed <= allowed:
+        return []
+    return [Fault("more records are suppressed than the policy allows", got=f"{suppressed}, allowed {allowed}")]
+
+
+def count_signs(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> dict[str, int]:
     """Return how suppressed records are written → how many are.
 
     Examples
     --------
     >>> classes = pl.DataFrame({"q0": ["*", None, "20"], "q1": ["*", None, "*"], "records": [2, 3, 9]})
-    >>> written_as(classes, pl.Series([True, True, False]), 2)
+    >>> count_signs(classes, pl.Series([True, True, False]), 2)
     {'*': 2, 'empty': 3}
     """
     counts: dict[str, int] = {}
@@ -80,34 +120,30 @@ def written_as(classes: pl.DataFrame, suppressed: pl.Series, columns: int) -> di
     return dict(sorted(counts.items()))
 
 
-def missing_values(
-    classes: pl.DataFrame,
-    frame: pl.DataFrame,
-    raw: pl.DataFrame | None,
-    policy: Policy,
-    times: Times = None,
-    raw_times: Times = None,
+def describe_missing(
+    classes: pl.DataFrame, published: CountedTable, original: CountedTable | None, policy: Policy
 ) -> dict[str, dict[str, Any]]:
     """Return for each column with a role what a missing value is, and how many cells show nothing, before and after."""
-    told: dict[str, dict[str, Any]] = {}
+    described: dict[str, dict[str, Any]] = {}
     for index, (name, column) in enumerate(policy.quasi_identifiers.items()):
         key = pl.col(f"q{index}")
         empty, starred = (classes.filter(test)["records"].sum() for test in (key.is_null(), key == STAR))
-        told[name] = {"role": "quasi-identifier", "missing": column.missing, "empty": empty, "starred": starred}
+        described[name] = {"role": "quasi-identifier", "missing": column.missing, "empty": empty, "starred": starred}
     for name, sensitive in policy.sensitive.items():
-        if name in frame.columns:
-            told[name] = {"role": "sensitive", "missing": sensitive.missing, "empty": _empty(frame[name], times)}
-    for name, said in told.items():
-        if raw is not None and name in raw.columns:
-            said["empty_before"] = _empty(raw[name], raw_times)
-    return told
+        if name in published.frame.columns:
+            empty = _count_empty(published, name)
+            described[name] = {"role": "sensitive", "missing": sensitive.missing, "empty": empty}
+    for name, cells in described.items():
+        if original is not None and name in original.frame.columns:
+            cells["empty_before"] = _count_empty(original, name)
+    return described
 
 
-def _empty(column: pl.Series, times: Times) -> int:
-    column = column.alias("values")
+def _count_empty(table: CountedTable, name: str) -> int:
+    column = table.frame[name].alias("values")
     empty = column.is_null()
     if column.dtype == pl.String:
         empty |= (column == "").fill_null(False)
     if column.dtype.is_float():
         empty |= column.is_nan().fill_null(False)
-    return int(empty.sum()) if times is None else int(times.filter(empty).sum())
+    return table.count_where(empty)

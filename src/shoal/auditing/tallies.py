@@ -11,9 +11,8 @@ import polars as pl
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.types import Ints
 from shoal.engines.columns import domain_of, kind_of, plain
-from shoal.engines.counted import Times, as_weights, records_of, value_counts
+from shoal.engines.counted import CountedTable
 from shoal.errors import ShoalError
-from shoal.hierarchies.ordering import Ordering
 from shoal.models.base import Tally
 from shoal.policy import Policy, Sensitive
 
@@ -21,46 +20,52 @@ _BLANK = "\0missing"
 """Stands for a missing value that is a value of its own; no published text holds the sign."""
 
 
-def looked_at(policy: Policy) -> tuple[tuple[str, ...], ...]:
+@dataclass(frozen=True)
+class Members:
+    """The class of each published record, and its person where persons are counted."""
+
+    classes: pl.Series
+    people: pl.Series | None = None
+
+    @property
+    def count(self) -> int:
+        """How many classes there are."""
+        return int(self.classes.max()) + 1 if len(self.classes) else 0  # type: ignore[arg-type]
+
+
+def columns_together(policy: Policy) -> tuple[tuple[str, ...], ...]:
     """Return the columns that each model looks at together."""
     return tuple(dict.fromkeys(model.sensitive_columns for model in policy.models if "values" in model.needs))
 
 
-def tallies(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame | None,
+def count_tallies(
+    published: CountedTable,
+    original: CountedTable | None,
     policy: Policy,
-    classes: pl.Series,
-    people: pl.Series | None,
-    asked: Iterable[tuple[str, ...]],
-    times: Times = None,
-    raw_times: Times = None,
+    members: Members,
+    together: Iterable[tuple[str, ...]],
 ) -> dict[tuple[str, ...], Tally]:
-    """Count the values of some columns, those that are asked for together taken as one.
-
-    ``classes`` is the class of each published record, ``people`` its person where persons are counted; ``times`` and
-    ``raw_times`` are how often each published and each original record occurs.
-    """
-    asked = [columns for columns in asked if columns]
-    whole_times = times if raw is None else raw_times
-    known = {
-        name: Values.of(frame, raw, name, policy.sensitive[name], whole_times) for columns in asked for name in columns
-    }
-    whole, everyone = (frame, people) if raw is None else (raw, raw[policy.subject] if policy.subject else None)
-    found = {}
-    count = int(classes.max()) + 1 if len(classes) else 0  # type: ignore[arg-type]
-    for columns in asked:
+    """Count the values of some columns, those that are looked at together taken as one."""
+    together = [columns for columns in together if columns]
+    names = dict.fromkeys(name for columns in together for name in columns)
+    known = {name: Values.of(published, original, name, policy.sensitive[name]) for name in names}
+    whole, people = published, members.people
+    if original is not None:
+        whole, people = original, original.frame[policy.subject] if policy.subject else None
+    everyone = Members(pl.Series(np.zeros(whole.frame.height, np.int64)), people)
+    persons = whole.records if people is None else people.n_unique()
+    tallies = {}
+    for columns in together:
         parts = [known[name] for name in columns]
-        numbers = _numbers(frame, columns, parts)
-        published = _persons(numbers, people, classes, times)
-        table = numbers if raw is None else _numbers(whole, columns, parts)
-        persons = records_of(whole, whole_times) if everyone is None else everyone.n_unique()
-        found[columns] = _tally(published, _persons(table, everyone, None, whole_times), persons, count, parts)
-        if people is not None:
-            alone = pl.Series(np.zeros(len(table), np.int64))
-            unknown = [_unknown(numbers, classes, count, times), _unknown(table, alone, 1, whole_times)]
-            found[columns] = replace(found[columns], unknown=np.concatenate(unknown))
-    return found
+        shown = _numbers(published.frame, columns, parts)
+        held = shown if original is None else _numbers(whole.frame, columns, parts)
+        table = _count_persons(held, everyone, whole)
+        tally = _tally(_count_persons(shown, members, published), table, persons, members.count, parts)
+        if members.people is not None:
+            unknown = _count_unknown(shown, members, published), _count_unknown(held, everyone, whole)
+            tally = replace(tally, unknown=np.append(unknown[0], unknown[1].sum()))
+        tallies[columns] = tally
+    return tallies
 
 
 def _tally(published: pl.DataFrame, table: pl.DataFrame, persons: int, count: int, parts: Sequence[Values]) -> Tally:
@@ -69,22 +74,22 @@ def _tally(published: pl.DataFrame, table: pl.DataFrame, persons: int, count: in
     blank[rest["class"].to_numpy()] = rest["count"].to_numpy()
     whole = dict(zip(table["value"].to_list(), table["count"].to_list(), strict=True))
     return Tally(
-        known["class"].to_numpy().astype(np.int64),
-        known["value"].to_numpy().astype(np.int64),
-        known["count"].to_numpy().astype(np.int64),
-        blank,
-        {value: count for value, count in whole.items() if value >= 0},
-        whole.get(-1, 0),
-        persons,
+        classes=known["class"].to_numpy().astype(np.int64),
+        values=known["value"].to_numpy().astype(np.int64),
+        counts=known["count"].to_numpy().astype(np.int64),
+        blank=blank,
+        table={value: count for value, count in whole.items() if value >= 0},
+        table_blank=whole.get(-1, 0),
+        table_persons=persons,
         ranked=len(parts) == 1 and parts[0].ranked,
         paths=parts[0].paths if len(parts) == 1 else None,
     )
 
 
-def _unknown(values: pl.Series, classes: pl.Series, count: int, times: Times) -> Ints:
+def _count_unknown(values: pl.Series, members: Members, table: CountedTable) -> Ints:
     """Count the records of each class whose value may be any."""
-    often = None if times is None else times.filter(values < 0)
-    return np.bincount(classes.filter(values < 0).to_numpy(), as_weights(often), minlength=count).astype(np.int64)
+    unknown = np.where(values.to_numpy() < 0, table.record_counts, 0)
+    return np.bincount(members.classes.to_numpy(), unknown).astype(np.int64)
 
 
 def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values]) -> pl.Series:
@@ -97,37 +102,28 @@ def _numbers(frame: pl.DataFrame, columns: Sequence[str], parts: Sequence[Values
     return pl.select(pl.when(wild).then(-1).otherwise(result).alias("value")).to_series()
 
 
-def _persons(values: pl.Series, people: pl.Series | None, classes: pl.Series | None, times: Times) -> pl.DataFrame:
+def _count_persons(values: pl.Series, members: Members, table: CountedTable) -> pl.DataFrame:
     """Count the persons (or records) of each class and value."""
-    if people is None:
-        return pairs_of(values, classes, times)
-    table = pl.DataFrame([values, *([] if classes is None else [classes.alias("class")])])
-    keys = ["value"] if classes is None else ["class", "value"]
-    counted = table.with_columns(people.alias("subject")).group_by(keys).agg(pl.col("subject").n_unique())
-    return counted.rename({"subject": "count"}).cast({"count": pl.Int64}).sort(keys)
+    if members.people is None:
+        return count_pairs(values, members.classes, table)
+    held = pl.DataFrame([members.classes.alias("class"), values, members.people.alias("subject")])
+    counted = held.group_by("class", "value").agg(pl.col("subject").n_unique().cast(pl.Int64).alias("count"))
+    return counted.sort("class", "value")
 
 
-def pairs_of(values: pl.Series, classes: pl.Series | None, times: Times = None) -> pl.DataFrame:
+def count_pairs(values: pl.Series, classes: pl.Series, table: CountedTable) -> pl.DataFrame:
     """Count the records of each class and value: in a table of all pairs where that is small, by sorting elsewhere."""
     width = int(values.max() or 0) + 2  # type: ignore[arg-type]
-    groups = np.zeros(len(values), np.int64) if classes is None else classes.to_numpy()
+    groups = classes.to_numpy()
     pairs = groups * width + values.to_numpy() + 1  # the value -1 may be any
     if width * (int(groups.max(initial=0)) + 1) <= 4 * len(values) + 1_000:
-        counts = np.bincount(pairs, as_weights(times))
+        counts = np.bincount(pairs, table.weights)
         used = np.flatnonzero(counts)
         counts = counts[used]
     else:
-        used, counts = _sorted_counts(pairs, times)
-    held = {"value": used % width - 1, "count": counts.astype(np.int64)}
-    return pl.DataFrame(held if classes is None else {"class": used // width, **held})
-
-
-def _sorted_counts(pairs: Ints, times: Times) -> tuple[Ints, Ints]:
-    if times is None:
-        used, counts = np.unique(pairs, return_counts=True)
-        return used, counts
-    used, indices = np.unique(pairs, return_inverse=True)
-    return used, np.bincount(indices, times.to_numpy()).astype(np.int64)
+        used, indices = np.unique(pairs, return_inverse=True)
+        counts = table.count_codes(indices, len(used))
+    return pl.DataFrame({"class": used // width, "value": used % width - 1, "count": counts.astype(np.int64)})
 
 
 @dataclass(frozen=True)
@@ -141,23 +137,23 @@ class Values:
     missing: str
 
     @classmethod
-    def of(
-        cls, frame: pl.DataFrame, raw: pl.DataFrame | None, name: str, role: Sensitive, times: Times = None
-    ) -> Values:
-        """Find the values of a column in the published table, and in the original where that is given.
-
-        ``times`` is how often each record of the original occurs, of the published table where there is none.
-        """
-        source = plain(frame[name] if raw is None else raw[name])
+    def of(cls, published: CountedTable, original: CountedTable | None, name: str, role: Sensitive) -> Values:
+        """Find the values of a column in the published table, and in the original where that is given."""
+        table = published if original is None else original
+        source = plain(table.frame[name])
         values = source.unique()
-        domain = domain_of(_typed(values) if raw is None else values)
-        published = _texts(frame[name]).unique()
-        unknown = sorted({*published.drop_nulls().to_list()} - {*domain.texts})
-        blank = role.missing in ("own-value", "error") and bool(published.null_count() or values.null_count())
+        domain = domain_of(_typed(values) if original is None else values)
+        shown = _texts(published.frame[name]).unique()
+        unknown = sorted({*shown.drop_nulls().to_list()} - {*domain.texts})
+        blank = role.missing in ("own-value", "error") and bool(shown.null_count() or values.null_count())
         order = _order(domain, role)
         texts = (*(order or domain.texts), *unknown, *([_BLANK] if blank else []))
         ranked = order is not None and not unknown and not blank
-        paths = None if role.hierarchy is None else _paths(source, domain, role, texts, times)
+        paths = (
+            None
+            if role.hierarchy is None
+            else _paths(table.count_values(source.cast(pl.String), "count"), domain, role, texts)
+        )
         return cls(texts, ranked, paths, role.missing)
 
     def numbers(self, column: pl.Series) -> pl.Series:
@@ -167,17 +163,15 @@ class Values:
 
 
 def _order(domain: Domain, role: Sensitive) -> tuple[str, ...] | None:
-    if isinstance(role.hierarchy, Ordering) and role.hierarchy.order:
+    if role.hierarchy is not None and role.hierarchy.declared_order:
         present = {*domain.texts}
-        return tuple(text for text in role.hierarchy.order if text in present)
+        return tuple(text for text in role.hierarchy.declared_order if text in present)
     return domain.texts if domain.ordered else None
 
 
-def _paths(
-    source: pl.Series, domain: Domain, role: Sensitive, texts: Sequence[str], times: Times
-) -> tuple[tuple[str, ...], ...]:
+def _paths(held: pl.DataFrame, domain: Domain, role: Sensitive, texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return the labels of each value, from itself up to below the top; what has none stands alone on every level."""
-    counts = dict(value_counts(source.cast(pl.String), times, "count").iter_rows())
+    counts = dict(held.iter_rows())
     records = np.array([counts[text] for text in domain.texts], np.int64)
     assert role.hierarchy is not None
     try:

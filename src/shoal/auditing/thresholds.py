@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.models.k_anonymity import KAnonymity
 from shoal.policy.presets import PRESETS
 
 
@@ -21,12 +20,12 @@ def thresholds(k: int | None) -> list[dict[str, Any]]:
     return [
         {
             "name": preset.name,
-            "asked": model.k,
+            "asked": model.class_size,
             "attained": k,
             "met": None if k is None else model.meets(k),
             "source": preset.source,
         }
         for preset in PRESETS.values()
         for model in preset.models
-        if isinstance(model, KAnonymity)
+        if model.only_asks == "records"
     ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
+from shoal.encoding.labels import read_label
 from shoal.errors import Fault
 from shoal.policy import Policy
 
@@ -37,10 +38,10 @@ def _keeps_zip3(text: str) -> bool:
 
 def _keeps_ages(text: str) -> bool:
     """A single age is 90 at most; a range that starts at 90 or later is the group of all who are older."""
-    numbers = [float(number) for number in _NUMBER.findall(text)]
-    if len(numbers) == 2 and text.startswith("["):
-        return numbers[0] <= 90
-    return all(number <= 90 for number in numbers)
+    shown = read_label(text, "float")
+    if shown.form == "range":
+        return shown.least <= 90
+    return all(float(number) <= 90 for number in _NUMBER.findall(text))
 
 
 def _keeps_years(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.auditing.notations import SIGNS
+from shoal.encoding.labels import SIGNS
 
 _PAIRS = 1_024
 """So many pairs of patterns are compared, at most."""

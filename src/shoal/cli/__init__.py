@@ -9,7 +9,7 @@ import sys
 def run() -> None:
     """Run the command ``shoal``; a user's mistake is told in words and ends with 1 (usage: 2)."""
     from shoal.cli.app import app
-    from shoal.cli.show import complain
+    from shoal.cli.show import print_error
     from shoal.errors import ShoalError
 
     # docker stop, systemd and timeout end politely: leave as after Ctrl-C, with nothing half-written
@@ -17,12 +17,12 @@ def run() -> None:
     try:
         app()
     except ShoalError as error:
-        complain(error, as_json="--json" in sys.argv[1:])
+        print_error(error, as_json="--json" in sys.argv[1:])
         sys.exit(1)
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
-        complain(ShoalError("the operating system refused", got=str(error)), as_json="--json" in sys.argv[1:])
+        print_error(ShoalError("the operating system refused", got=str(error)), as_json="--json" in sys.argv[1:])
         sys.exit(1)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)

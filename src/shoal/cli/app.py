@@ -25,7 +25,7 @@ from shoal.cli.options import (
     Quote,
     Sheet,
     on_spark,
-    reading,
+    reading_options,
     refuse_with_memory,
 )
 from shoal.cli.policy import app as policy_app
@@ -78,7 +78,7 @@ def suggest(
     """
     from shoal.explore.suggest import suggest as draft
 
-    print(draft(data, k=k, preset=preset, **reading(delimiter, quote, encoding, sheet)), end="")
+    print(draft(data, k=k, preset=preset, **reading_options(delimiter, quote, encoding, sheet)), end="")
 
 
 @app.command()
@@ -96,10 +96,10 @@ def check(
     from shoal.engines.memory.source import open_table
     from shoal.policy import Policy
 
-    faults = Policy.read(policy).check(open_table(data, **reading(delimiter, quote, encoding, sheet)))
+    faults = Policy.read(policy).check(open_table(data, **reading_options(delimiter, quote, encoding, sheet)))
     if json:
         fits = all(fault.kind == "warning" for fault in faults)
-        show.as_json({"fits": fits, "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in faults]})
+        show.print_json({"fits": fits, "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in faults]})
     elif not quiet:
         lines = [f"warning: {fault}" if fault.kind == "warning" else str(fault) for fault in faults]
         print("\n".join(lines) or "The policy fits the table.")
@@ -158,37 +158,21 @@ def anonymize(
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
     if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
-        show.elsewhere(data, policy, out, format, master, statistics=statistics, as_json=json, quiet=quiet)
+        show.release_with_spark(data, policy, out, format, master, statistics=statistics, as_json=json, quiet=quiet)
         return
-    given, asked = reading(delimiter, quote, encoding, sheet), Policy.read(policy)
+    given, asked = reading_options(delimiter, quote, encoding, sheet), Policy.read(policy)
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:
-        refuse_with_memory(subjects=subjects, key=key, sheet=sheet)
-    with show.progress(quiet or json) as progress:
-        if memory is not None:
-            from shoal.engines.files import anonymize_file
-
-            written = anonymize_file(
-                data,
-                asked,
-                out,
-                memory=memory,
-                format=format,
-                progress=progress,
-                bound=effort,
-                statistics=statistics,
-                **given,
-            )
-            release, files = written.release, written.files
-        else:
-            release = release_of(data, asked, progress=progress, bound=effort, key=key, **given)
-            files = release.write(out, format=format, statistics=statistics)
+        refuse_with_memory(sheet=sheet)
+    with show.show_progress(quiet or json) as progress:
+        release = release_of(data, asked, memory=memory, progress=progress, bound=effort, key=key, **given)
+        files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
     if json:
-        show.released(files)
+        show.print_written_audit(files)
     elif not quiet:
-        show.summary(release.audit, files, show.search(release))
+        show.print_summary(release.audit, files, show.describe_search(release))
 
 
 app.command()(audit)
@@ -213,24 +197,24 @@ def compare(
     With --out also draw loss against k, with what no local recoding can go below.
     """
     from shoal.engines.memory.source import open_table
-    from shoal.explore.lattice import compare as compare_all
-    from shoal.explore.lattice import write_rows
+    from shoal.explore.compare import compare as compare_all
+    from shoal.explore.write import write_rows
     from shoal.policy import Policy
-    from shoal.reporting.tradeoff import write as write_tradeoff
+    from shoal.reporting.tradeoff_page import write_tradeoff_page as write_tradeoff
 
     values = _whole_numbers(k)
     chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
-    with show.progress(quiet or json) as progress:
-        source = open_table(data, **reading(delimiter, quote, encoding, sheet))
+    with show.show_progress(quiet or json) as progress:
+        source = open_table(data, **reading_options(delimiter, quote, encoding, sheet))
         asked = Policy.read(policy)
         rows = compare_all(source, asked, values, chosen, progress=progress)
     if out is not None:
         write_rows(rows, out, "compare")
         write_tradeoff(rows, out / "compare.html")
     if json:
-        show.as_json(rows)
+        show.print_json(rows)
     elif not quiet:
-        show.comparison(rows, asked.loss.key())
+        show.print_comparison(rows, asked.loss.key())
 
 
 def _whole_numbers(text: str) -> list[int]:
@@ -263,12 +247,12 @@ def lattice(
     """
     from shoal.engines.memory.source import open_table
     from shoal.explore.lattice import lattice as every_node
-    from shoal.explore.lattice import write_rows
+    from shoal.explore.write import write_rows
     from shoal.policy import Policy
-    from shoal.reporting.lattice_page import write as write_drawings
+    from shoal.reporting.lattice_page import write_lattice_page as write_drawings
 
-    with show.progress(quiet or json) as progress:
-        source = open_table(data, **reading(delimiter, quote, encoding, sheet))
+    with show.show_progress(quiet or json) as progress:
+        source = open_table(data, **reading_options(delimiter, quote, encoding, sheet))
         asked = Policy.read(policy)
         nodes = every_node(source, asked, progress=progress)
     k = asked.k if asked.k > 1 else None
@@ -277,14 +261,14 @@ def lattice(
         write_rows([_flat(node) for node in nodes], out, "lattice")
         files = {**write_drawings(nodes, out, asked=k), "table": out / "lattice.csv", "json": out / "lattice.json"}
     if json:
-        show.as_json({"nodes": nodes})
+        show.print_json({"nodes": nodes})
     elif not quiet and nodes:
         loss = next(iter(nodes[0]["losses"]))
         best = sorted(nodes, key=lambda node: (node["suppressed"] > node["allowed"], node["losses"][loss]))[:most]
         columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"], "distortion"]
         rows = [[_flat(node)[name] for name in columns] for node in best]
-        show.table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
-        show.front(nodes, k)
+        show.print_table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
+        show.print_front(nodes, k)
         for name, path in files.items():
             print(f"{name + ':':<10}{path}")
 
@@ -308,16 +292,16 @@ def list_entries(
     from shoal.registry import FAMILIES, describe
 
     if family == "presets":
-        show.presets(as_json=json)
+        show.print_presets(as_json=json)
         return
     if family not in FAMILIES:
         known = [*FAMILIES, "presets"]
         raise typer.BadParameter(f"no such family: {family!r}; {nearest(family, known)}", param_hint="FAMILY")
     rows = describe(family)
     if json:
-        show.as_json(rows)
+        show.print_json(rows)
     else:
-        show.table(
+        show.print_table(
             ["name", "what it does", "parameters"],
             [[r["name"], r["summary"], ", ".join(r["parameters"])] for r in rows],
         )
@@ -337,12 +321,12 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
     if not (quiet or json):
         print("Anonymizing UCI Adult with shoal's own policy (the first run compiles the search, a few seconds) …")
     table, policy = datasets.load("adult")
-    with show.progress(quiet or json) as progress:
+    with show.show_progress(quiet or json) as progress:
         release = release_of(table, policy, progress=progress)
         files = release.write(out)
         policy.write(out / "policy.yaml")
     files["policy"] = out / "policy.yaml"
     if json:
-        show.released(files)
+        show.print_written_audit(files)
     elif not quiet:
-        show.summary(release.audit, files, show.search(release))
+        show.print_summary(release.audit, files, show.describe_search(release))

@@ -19,7 +19,7 @@ from shoal.cli.options import (
     Quote,
     Sheet,
     Standing,
-    reading,
+    reading_options,
     refuse_with_memory,
 )
 
@@ -31,7 +31,7 @@ def _audit_schema(asked: bool) -> None:
     if asked:
         from shoal.auditing.schema import schema
 
-        show.as_json(schema())
+        show.print_json(schema())
         raise typer.Exit
 
 
@@ -102,16 +102,17 @@ def audit(
     release that has two (statistics, anatomy) is looked for beside the first. Leaks that attacks find are
     told; whether they matter is for a person to judge, and the exit code does not depend on them.
     """
-    from shoal.auditing import audit as audit_of
-    from shoal.cli.roles import promised_by
+    from shoal.auditing import OwnerView
+    from shoal.cli.audit_options import choose_audit_policy
     from shoal.engines.memory.source import open_table
+    from shoal.pipeline.audit import audit as audit_of
 
     if external and report is None:
         raise typer.BadParameter("is about the report: say where to write it (--report FILE)", param_hint="--external")
-    promised = promised_by(policy, quasi_identifiers, sensitive, identifiers)
-    options = reading(delimiter, quote, encoding, sheet)
-    compared = about.asked(statistics, standing, class_column, original=original)
-    with show.progress(quiet or json) as progress:
+    promised = choose_audit_policy(policy, quasi_identifiers, sensitive, identifiers)
+    options = reading_options(delimiter, quote, encoding, sheet)
+    compared = about.choose_statistics(statistics, standing, class_column, original=original)
+    with show.show_progress(quiet or json) as progress:
         if memory is not None:
             refuse_with_memory(
                 subjects=subjects,
@@ -121,33 +122,27 @@ def audit(
                 earlier=earlier,
                 sheet=sheet,
             )
-            from shoal.engines.files import audit_file
-
-            checked = audit_file(
-                release, promised, original=original, memory=memory, statistics=compared, progress=progress, **options
-            )
-        else:
-            given = None if original is None else open_table(original, **options)
-            owned = {} if subjects is None else open_table(subjects).frame.to_dict()
-            requested_k = {name: owned.pop(name) for name in promised.requested_k if name in owned} or None
-            checked = audit_of(
-                release,
-                promised,
-                original=given,
-                subjects=next(iter(owned.values()), None),
-                requested_k=requested_k,
-                statistics=compared,
-                attacks=attack or (True if attacks else None),
-                external=external_table,
-                earlier=earlier or (),
-                progress=progress,
-            )
+        owned = {} if subjects is None else open_table(subjects).frame.to_dict()
+        requested_k = {name: owned.pop(name) for name in promised.requested_k if name in owned} or None
+        checked = audit_of(
+            release,
+            promised,
+            original=original,
+            owner=OwnerView(subjects=next(iter(owned.values()), None), requested_k=requested_k),
+            statistics=compared,
+            attacks=attack or (True if attacks else None),
+            external=external_table,
+            earlier=earlier or (),
+            memory=memory,
+            progress=progress,
+            **({} if original is None else options),
+        )
     if report is not None:
         from shoal.reporting import report as write_report
 
         write_report(checked, report, external=external)
     if json:
-        show.as_json(checked.to_dict())
+        show.print_json(checked.to_dict())
     elif not quiet:
         _tell(checked, report, attacked=bool(attacks or attack or external_table or earlier))
     raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)
@@ -155,9 +150,9 @@ def audit(
 
 def _tell(checked: Audit, report: Path | None, *, attacked: bool) -> None:
     """Print what was found, then what is wrong."""
-    told = [] if checked.statistics is None else about.lines(checked.statistics)
-    show.summary(checked, {} if report is None else {"report": report}, told)
+    told = [] if checked.statistics is None else about.format_statistics(checked.statistics)
+    show.print_summary(checked, {} if report is None else {"report": report}, told)
     if attacked:
-        show.attacks(checked.attacks)
+        show.print_attacks(checked.attacks)
     for fault in checked.failures() if checked.models else checked.faults:
         print(f"  - {fault}")

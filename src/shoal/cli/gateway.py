@@ -13,7 +13,7 @@ from shoal.cli import show
 from shoal.cli.options import Quiet
 
 if TYPE_CHECKING:
-    from shoal.gateway.client import Answered, GatewayClient
+    from shoal.gateway.client import ClientAnswer, GatewayClient
 
 
 class Form(StrEnum):
@@ -35,7 +35,7 @@ def gateway(
 ) -> None:
     """Answer clients' SQL over HTTP, as the owners' policies say. Logs are lines of JSON."""
     from shoal.gateway.config import GatewayConfig
-    from shoal.gateway.serving import serve
+    from shoal.gateway.server import serve
 
     serve(GatewayConfig.read(config), host=host, port=port, tls_cert=tls_cert, tls_key=tls_key)
 
@@ -48,18 +48,18 @@ def gateway_key(
 
     The key is printed once and stored nowhere.
     """
-    from shoal.gateway.keys import hashed, new_key
+    from shoal.gateway.keys import generate_key, hash_key
 
-    key = sys.stdin.readline().rstrip("\n") if stdin else new_key(name)
+    key = sys.stdin.readline().rstrip("\n") if stdin else generate_key(name)
     if key != name and not key.startswith(f"{name}."):
         raise typer.BadParameter(f"a key of {name} begins with {name}. (with a dot)", param_hint="--stdin")
     if not stdin:
         print(f"The key, for {name}: {key}")
         print("The line for gateway.yaml, under clients:")
-    print(f"  {_quoted(name)}: {{key: '{hashed(key)}'}}")
+    print(f"  {_quote(name)}: {{key: '{hash_key(key)}'}}")
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     import json
 
     return name if name.replace("-", "").replace("_", "").isalnum() and name[0].isalpha() else json.dumps(name)
@@ -87,46 +87,46 @@ def query(
         if format is Form.table:
             _show(client.query(sql, owner_column=owner_column, request=request), out, quiet)
             return
-        _put(_fetched(client, sql, format, owner_column, request), out)
+        _write(_fetch(client, sql, format, owner_column, request), out)
 
 
-def _fetched(client: GatewayClient, sql: str, format: Form, owner_column: bool, request: str | None) -> bytes:
+def _fetch(client: GatewayClient, sql: str, format: Form, owner_column: bool, request: str | None) -> bytes:
     return client.fetch(sql, format.value, owner_column=owner_column, request=request)  # type: ignore[arg-type]
 
 
-def _show(answered: Answered, out: Path | None, quiet: bool) -> None:
+def _show(answer: ClientAnswer, out: Path | None, quiet: bool) -> None:
     """Print an answer for people: the records, and in short why they are what they are."""
     if out is not None:
         raise typer.BadParameter("a file needs a --format: csv, json, arrow or parquet", param_hint="--out")
-    show.table(answered.table.columns, answered.table.rows())
+    show.print_table(answer.table.columns, answer.table.rows())
     if quiet:
         return
     print(file=sys.stderr)
-    for decided in answered.explanation["decisions"]:
-        print(f"{decided['owner']}: {_decided(decided)}", file=sys.stderr)
-    for owner, faults in answered.explanation["refusals"].items():
+    for decision in answer.explanation["decisions"]:
+        print(f"{decision['owner']}: {_describe(decision)}", file=sys.stderr)
+    for owner, faults in answer.explanation["refusals"].items():
         print(f"{owner}: refused: {'; '.join(fault['what'] for fault in faults)}", file=sys.stderr)
-    for note in answered.explanation["notes"]:
+    for note in answer.explanation["notes"]:
         print(f"note: {note}", file=sys.stderr)
-    print(f"request {answered.request}", file=sys.stderr)
+    print(f"request {answer.request}", file=sys.stderr)
 
 
-def _decided(decided: dict[str, object]) -> str:
-    threshold = "no threshold" if decided["threshold"] is None else f"threshold {decided['threshold']:g}"
-    said = f"weight {decided['total']:g}, {threshold}"
-    if decided["action"] == "release":
-        return f"as it is ({said})"
-    attained = decided["attained"]
+def _describe(decision: dict[str, object]) -> str:
+    threshold = "no threshold" if decision["threshold"] is None else f"threshold {decision['threshold']:g}"
+    weight = f"weight {decision['total']:g}, {threshold}"
+    if decision["action"] == "release":
+        return f"as it is ({weight})"
+    attained = decision["attained"]
     assert isinstance(attained, dict)
     kept = ", ".join(f"{name} {value}" for name, value in attained.items())
-    return f"anonymized ({said}); {kept}"
+    return f"anonymized ({weight}); {kept}"
 
 
 def _is_text(data: bytes) -> bool:
     return b"\0" not in data[:1000]
 
 
-def _put(data: bytes, out: Path | None) -> None:
+def _write(data: bytes, out: Path | None) -> None:
     if out is None:
         if sys.stdout.isatty() and not _is_text(data):
             raise typer.BadParameter("this format is not for a screen: give --out", param_hint="--format")

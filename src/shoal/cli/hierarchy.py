@@ -46,16 +46,16 @@ def build(
     """Build the levels of a column. A builder's parameters are options, for example --widths 5,10,20."""
     from shoal.explore.hierarchy import inspect
 
-    found = inspect(data, column, _policy(context, data, column, method, policy, k))
+    inspection = inspect(data, column, _policy(context, data, column, method, policy, k))
     if out is not None:
-        found.write(out)
+        inspection.write(out)
     if json:
-        show.as_json(found.to_dict())
+        show.print_json(inspection.to_dict())
         return
-    if found.compared:
-        _print_candidates(found.compared)
+    if inspection.compared:
+        _print_candidates(inspection.compared)
         print()
-    show.levels(found.rows)
+    show.print_levels(inspection.rows)
 
 
 @app.command(context_settings=_EXTRA)
@@ -77,10 +77,10 @@ def draw(
 
     if out is not None and out.suffix.lower() not in (".svg", ".html", ".htm"):
         raise typer.BadParameter(f"must end with .svg or .html; got {out.name!r}", param_hint="--out")
-    found = inspect(data, column, _policy(context, data, column, method, policy, k))
+    inspection = inspect(data, column, _policy(context, data, column, method, policy, k))
     if out is not None:
-        found.draw(out)
-    show.tree(found.rows, most)
+        inspection.draw(out)
+    show.print_tree(inspection.rows, most)
     if out is not None:
         print(f"drawing: {out}")
 
@@ -103,14 +103,15 @@ def check(
     from shoal.explore.hierarchy import hierarchy_faults
 
     try:
-        found = hierarchy_faults(data, column, _policy(context, data, column, method, policy, k))
+        every = hierarchy_faults(data, column, _policy(context, data, column, method, policy, k))
     except HierarchyError as error:  # a file that is no tree is what the command is asked to find
-        found = list(error.faults)
-    faults = [fault for fault in found if fault.kind != "note"]
-    notes = [fault for fault in found if fault.kind == "note"]
+        every = list(error.faults)
+    faults = [fault for fault in every if fault.kind != "note"]
+    notes = [fault for fault in every if fault.kind == "note"]
     if json:
-        told = {"faults": [fault.to_dict() for fault in faults], "notes": [note.to_dict() for note in notes]}
-        show.as_json({"fits": not faults, **told})
+        kinds = {"faults": faults, "notes": notes}
+        lists = {kind: [fault.to_dict() for fault in listed] for kind, listed in kinds.items()}
+        show.print_json({"fits": not faults, **lists})
     else:
         print("\n".join(str(fault) for fault in faults) or "The hierarchy fits the column.")
         for note in notes:
@@ -121,31 +122,33 @@ def check(
 @app.command()
 def compare(data: Data, column: Column, k: K = 5, policy: FromPolicy = None, json: Json = False) -> None:
     """Build every hierarchy that fits a column, and say what each costs at k. The best comes first."""
-    from shoal.explore.hierarchy import candidates, policy_for
+    from shoal.explore.hierarchy import compare_candidates, draft_policy
     from shoal.policy import Policy
 
-    rows = candidates(data, column, policy_for(data, column, {}, k=k) if policy is None else Policy.read(policy))
+    rows = compare_candidates(
+        data, column, draft_policy(data, column, {}, k=k) if policy is None else Policy.read(policy)
+    )
     if json:
-        show.as_json({"column": column, "compared": rows})
+        show.print_json({"column": column, "compared": rows})
     else:
         _print_candidates(rows, with_distortion=True)
 
 
 def _print_candidates(rows: Sequence[dict[str, Any]], *, with_distortion: bool = False) -> None:
-    from shoal.reporting.tree_page import nodes_of, spread
+    from shoal.reporting.hierarchy_page import format_node_counts, format_spread
 
     names = ["method", f"loss at k={rows[0]['k']}", "mean loss", "levels", "nodes per level"]
     cells = [
-        [row["method"], row["loss_at_k"], row["loss"], row["levels"], nodes_of(row["nodes"]), _verdict(row)]
+        [row["method"], row["loss_at_k"], row["loss"], row["levels"], format_node_counts(row["nodes"]), _verdict(row)]
         for row in rows
     ]
     if with_distortion:
         names.append("distortion per level")
         cells = [
-            [*cell[:-1], " · ".join(map(spread, row["distortion"])), cell[-1]]
+            [*cell[:-1], " · ".join(map(format_spread, row["distortion"])), cell[-1]]
             for cell, row in zip(cells, rows, strict=True)
         ]
-    show.table([*names, ""], cells)
+    show.print_table([*names, ""], cells)
 
 
 def _verdict(row: dict[str, Any]) -> str:
@@ -154,7 +157,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 def _policy(context: typer.Context, data: Path, column: str, method: str | None, policy: Path | None, k: int) -> Policy:
     """Return the policy that holds the hierarchy: a file, or one made from the method and its parameters."""
-    from shoal.explore.hierarchy import policy_for
+    from shoal.explore.hierarchy import draft_policy
     from shoal.policy import Policy
 
     if policy is not None:
@@ -166,7 +169,7 @@ def _policy(context: typer.Context, data: Path, column: str, method: str | None,
         method = "tree"
     if method is None:
         raise typer.BadParameter("say --method, --policy, or --file for a tree", param_hint="--method")
-    return policy_for(data, column, {"hierarchy": method, **_parameters(method, given)}, k=k)
+    return draft_policy(data, column, {"hierarchy": method, **_parameters(method, given)}, k=k)
 
 
 def _pairs(arguments: Sequence[str]) -> dict[str, str]:

@@ -36,7 +36,9 @@ ClassColumn = Annotated[
 ]
 
 
-def reading(delimiter: str | None, quote: str | None, encoding: str | None, sheet: str | None) -> dict[str, Any]:
+def reading_options(
+    delimiter: str | None, quote: str | None, encoding: str | None, sheet: str | None
+) -> dict[str, Any]:
     """Return the options that were given for reading a file."""
     given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "sheet": sheet}
     return {name: value for name, value in given.items() if value is not None}

@@ -18,7 +18,7 @@ def schema() -> None:
     """Print the JSON Schema of policy files, so that editors complete and check them."""
     from shoal.policy import Policy
 
-    show.as_json(Policy.schema_json())
+    show.print_json(Policy.schema_json())
 
 
 @app.command(name="show")
@@ -31,7 +31,7 @@ def show_policy(
 
     read = Policy.read(policy)
     if json:
-        show.as_json({"hash": read.hash, "policy": read.effective()})
+        show.print_json({"hash": read.hash, "policy": read.effective()})
     else:
         print(f"# {read.hash}\n{read.to_yaml(defaults=True)}", end="")
 
@@ -45,8 +45,8 @@ def import_policy(
 
     Read the notes: they say what could not be taken over as it is. shoal policy import CONFIG.xml > policy.yaml
     """
-    from shoal.importers.utd import to_policy, to_yaml
     from shoal.importers.utd_config import read_config
+    from shoal.importers.utd_policy import to_policy, to_yaml
 
     text = to_yaml(*to_policy(read_config(config)))
     if out is None:

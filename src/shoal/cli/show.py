@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from shoal.pipeline.release import Release
 
 
-def as_json(data: Any) -> None:
+def print_json(data: Any) -> None:
     """Print plain data as JSON."""
     print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
-def released(files: dict[str, Path]) -> None:
+def print_written_audit(files: dict[str, Path]) -> None:
     """Print the audit of a release as it was written, and where its files are."""
     audit = json.loads(files["audit"].read_text(encoding="utf-8"))
-    as_json({**audit, "files": {name: str(path) for name, path in files.items()}})
+    print_json({**audit, "files": {name: str(path) for name, path in files.items()}})
 
 
-def elsewhere(
+def release_with_spark(
     data: Path,
     policy: Path,
     out: Path,
@@ -45,17 +45,17 @@ def elsewhere(
     """Make a release with Spark, and print what a person or a script wants to know of it."""
     from shoal.spark.job import release_of
 
-    with progress(quiet or as_json) as told:
+    with show_progress(quiet or as_json) as report_progress:
         release, files = release_of(
-            data, policy, out, format=format, master=master, statistics=statistics, progress=told
+            data, policy, out, format=format, master=master, statistics=statistics, progress=report_progress
         )
     if as_json:
-        released(files)
+        print_written_audit(files)
     elif not quiet:
-        summary(release.audit, files, search(release))
+        print_summary(release.audit, files, describe_search(release))
 
 
-def complain(error: ShoalError, *, as_json: bool) -> None:
+def print_error(error: ShoalError, *, as_json: bool) -> None:
     """Print an error: to people on stderr, to scripts as JSON on stdout."""
     if as_json:
         data: dict[str, Any] = {"error": type(error).__name__, "faults": [f.to_dict() for f in error.faults]}
@@ -75,7 +75,9 @@ def complain(error: ShoalError, *, as_json: bool) -> None:
     console.print(error.render(), markup=False)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", *, right: Sequence[str] = ()) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", *, right: Sequence[str] = ()
+) -> None:
     """Print a table for people; numbers, and the columns that are named, on the right."""
     from rich.console import Console
     from rich.table import Table
@@ -96,10 +98,10 @@ def _cell(value: Any) -> str:
     return text.replace("[", "\\[")
 
 
-def comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
+def print_comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
     """Print what algorithms lose at several k, then why some found nothing, each reason once."""
     names = ["algorithm", "k", "attained", "suppressed", "classes", loss, "bound", "seconds"]
-    table(names, [[row.get(name) for name in names] for row in rows])
+    print_table(names, [[row.get(name) for name in names] for row in rows])
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.get("infeasible"):
@@ -108,7 +110,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
         print(f"{algorithm}, k = {', '.join(asked)}: {reason}")
 
 
-def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> None:
+def print_summary(audit: Audit, files: dict[str, Path], about_the_search: Iterable[str] = ()) -> None:
     """Print what a person wants to know of a release, and what the search tells of itself."""
     from rich.console import Console
 
@@ -119,7 +121,7 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
     if audit.shows_nothing:
         verdict += ", but [bold red]the table shows nothing[/]: every record is * in every quasi-identifier"
     console.print(f"Audit of the written file: {verdict}")
-    for line in [] if audit.models or not audit.is_counted else measures(audit):
+    for line in [] if audit.models or not audit.is_counted else format_measures(audit):
         console.print(f"  {line}", markup=False)
     for title, entry in zip(audit.titles, audit.models, strict=True):
         is_bare = title == entry.model.key() and entry.model.sensitive_columns
@@ -141,35 +143,35 @@ def summary(audit: Audit, files: dict[str, Path], told: Iterable[str] = ()) -> N
         console.print(f"  records that stood alone: {before['unique']:.1%} before, {after['unique']:.1%} after")
     for note in (fault for fault in audit.faults if fault.kind == "note"):
         console.print(f"  note: {note}", markup=False)
-    for line in told:
+    for line in about_the_search:
         console.print(f"  {line}", markup=False)
     for name, path in files.items():
         console.print(f"  {name + ':':<10}{path}", markup=False)
 
 
-def measures(audit: Audit) -> Iterator[str]:
+def format_measures(audit: Audit) -> Iterator[str]:
     """Yield what a table attains, where nothing was promised."""
-    told = audit.measured
-    yield f"k: {told.k} where a cell that shows nothing is a value of its own"
-    if told.k_matching_anything is not None:
-        yield f"   {told.k_matching_anything} where such a cell matches anything"
+    measured = audit.measured
+    yield f"k: {measured.k} where a cell that shows nothing is a value of its own"
+    if measured.k_matching_anything is not None:
+        yield f"   {measured.k_matching_anything} where such a cell matches anything"
     if audit.starred:
         ways = ", ".join(f"{sign} ({count:,})" for sign, count in audit.starred_as.items())
-        yield f"   {told.k_without_suppressed} without the suppressed records, which are written as {ways}"
-    for name, readings in told.sensitive.items():
+        yield f"   {measured.k_without_suppressed} without the suppressed records, which are written as {ways}"
+    for name, readings in measured.sensitive.items():
         yield f"{name}:"
         for reading in readings:
-            said = reading.to_dict()
-            how = "".join(f", {key} = {said[key]}" for key in ("c", "distance") if key in said)
-            attained = "unlimited" if "unlimited" in said else said["attained"]
-            yield f"   {said['name']}{how}: {attained}"
-    for name, why in told.not_measured.items():
+            values = reading.to_dict()
+            how = "".join(f", {key} = {values[key]}" for key in ("c", "distance") if key in values)
+            attained = "unlimited" if "unlimited" in values else values["attained"]
+            yield f"   {values['name']}{how}: {attained}"
+    for name, why in measured.not_measured.items():
         yield f"{name}: not measured, {why}"
     met = [rule["name"] for rule in audit.to_dict()["thresholds"] if rule["met"]]
     yield f"published thresholds that are met: {', '.join(met) or 'none'}"
 
 
-def attacks(tried: Attacks) -> None:
+def print_attacks(tried: Attacks) -> None:
     """Print what attacks found, and why others were not run."""
     rows = [
         [
@@ -181,7 +183,7 @@ def attacks(tried: Attacks) -> None:
         ]
         for one in tried.run
     ]
-    table(["attack", "on", "leak", "measured", "left out"], rows)
+    print_table(["attack", "on", "leak", "measured", "left out"], rows)
     for name, reason in tried.not_run.items():
         print(f"  not run: {name}: {reason}")
 
@@ -194,12 +196,12 @@ def _brief(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def search(release: Release) -> Iterator[str]:
+def describe_search(release: Release) -> Iterator[str]:
     """Yield what the search tells of itself: what the columns weigh, its steps, how near the best it is."""
     if release.policy.threshold is not None:
         from shoal.policy.disclosure_weights import weigh
 
-        yield f"request: {weigh(release.policy, release.source.frame.columns)}"
+        yield f"request: {weigh(release.policy, release.prepared.engine.columns)}"
     for number, step in enumerate(release.recoding.rounds):
         yield f"{'steps:' if number == 0 else '':<8}{step}"
     proof = release.recoding.proof
@@ -208,26 +210,26 @@ def search(release: Release) -> Iterator[str]:
         yield from (f"        {note}" for note in proof.notes)
 
 
-def presets(*, as_json: bool) -> None:
+def print_presets(*, as_json: bool) -> None:
     """Print the published rules that a policy can follow, with their sources."""
     from shoal.policy.presets import PRESETS
     from shoal.registry import OneOf
 
-    models = OneOf("models")
+    family = OneOf("models")
     rows = [
-        {"name": one.name, "summary": one.says, "models": [models.dump(m) for m in one.models], "source": one.source}
+        {"name": one.name, "summary": one.says, "models": [family.dump(m) for m in one.models], "source": one.source}
         for one in PRESETS.values()
     ]
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     asked = [", ".join(f"{model.key()} {model.asked}" for model in one.models) or "-" for one in PRESETS.values()]
-    shown = [[row["name"], told, row["summary"], row["source"]] for row, told in zip(rows, asked, strict=True)]
-    table(["name", "models", "what it asks for", "source"], shown)
+    shown = [[row["name"], models, row["summary"], row["source"]] for row, models in zip(rows, asked, strict=True)]
+    print_table(["name", "models", "what it asks for", "source"], shown)
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Progress]:
+def show_progress(quiet: bool) -> Iterator[Progress]:
     """Show progress on stderr while work is done, if someone looks."""
     if quiet or not sys.stderr.isatty():
         yield lambda what, done, total: None
@@ -248,22 +250,24 @@ def progress(quiet: bool) -> Iterator[Progress]:
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None)
 
 
-def levels(rows: Sequence[Row]) -> None:
+def print_levels(rows: Sequence[Row]) -> None:
     """Print what each level of a hierarchy is like."""
-    from shoal.reporting.tree_page import examples_of, spread
+    from shoal.reporting.hierarchy_page import format_examples, format_spread
 
     cells = []
     for row in rows:
         least, middle, most = row.records
         records = [f"{least:,}", f"{middle:,.10g}", f"{most:,}"]
-        cells.append([row.level, len(row.nodes), *records, spread(row.distortion), row.loss, examples_of(row.nodes)])
+        cells.append(
+            [row.level, len(row.nodes), *records, format_spread(row.distortion), row.loss, format_examples(row.nodes)]
+        )
     names = ["level", "nodes", "least", "median", "most records", "distortion", "loss", "labels"]
-    table(names, cells, right=("least", "median", "most records", "distortion"))
+    print_table(names, cells, right=("least", "median", "most records", "distortion"))
 
 
-def front(nodes: Sequence[dict[str, Any]], asked: int | None, most: int = 5) -> None:
+def print_front(nodes: Sequence[dict[str, Any]], asked: int | None, most: int = 5) -> None:
     """Print the nodes of the Pareto front of k and loss that attain the asked k, the least loss first."""
-    from shoal.reporting.lattices import Space
+    from shoal.reporting.lattice_space import Space
 
     space = Space.of(nodes, asked)
     enough = space.enough
@@ -274,7 +278,7 @@ def front(nodes: Sequence[dict[str, Any]], asked: int | None, most: int = 5) -> 
     )
     rows = [[*point.levels, point.k, point.suppressed, point.loss] for point in shown]
     print(f"\nPareto front of k and {space.loss}: {which}")
-    table([*space.columns, "k", "suppressed", space.loss], rows)
+    print_table([*space.columns, "k", "suppressed", space.loss], rows)
     if not all(point.exact for point in shown):
         print("These losses count the suppressed records; k does not.")
 
@@ -283,7 +287,7 @@ _LINES = 300
 """A level is printed as long as the tree has no more lines than that."""
 
 
-def tree(rows: Sequence[Row], most: int) -> None:
+def print_tree(rows: Sequence[Row], most: int) -> None:
     """Print a hierarchy from the top down: at most so many labels under each, and no endless levels."""
     from rich.console import Console
     from rich.text import Text
@@ -303,7 +307,7 @@ def tree(rows: Sequence[Row], most: int) -> None:
             branch.label = Text(f"{branch.label} … {node.values:,} values")
             return
         for number, child in under[:most]:
-            grow(branch.add(Text(_titled(child, rows[level]))), level - 1, number, child)
+            grow(branch.add(Text(_format_node(child, rows[level]))), level - 1, number, child)
         rest = under[most:]
         if rest:
             records = sum(child.records for _, child in rest)
@@ -312,7 +316,7 @@ def tree(rows: Sequence[Row], most: int) -> None:
     lowest = _lowest(children, most)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     for index, top in enumerate(rows[-1].nodes):
-        root = Tree(Text(_titled(top, None)))
+        root = Tree(Text(_format_node(top, None)))
         grow(root, len(rows) - 1, index, top)
         console.print(root)
     if not rows[-1].nodes:
@@ -331,10 +335,10 @@ def _lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) ->
     return 0
 
 
-def _titled(node: Node, above: Row | None) -> str:
-    from shoal.reporting.trees import name
+def _format_node(node: Node, above: Row | None) -> str:
+    from shoal.reporting.svg.hierarchy import display_name
 
-    others = [name(above.nodes[parent]) for parent in node.parents[1:]] if above is not None else []
+    others = [display_name(above.nodes[parent]) for parent in node.parents[1:]] if above is not None else []
     also = f", also under {', '.join(others)}" if others else ""
-    label = name(node)
+    label = display_name(node)
     return f"{label if len(label) <= 100 else label[:99] + '…'} ({node.records:,}{also})"

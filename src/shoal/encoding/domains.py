@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,85 +14,6 @@ Kind = Literal["integer", "float", "date", "datetime", "boolean", "text"]
 
 STAR = "*"
 """What a suppressed value is published as, and the label at the top of every hierarchy."""
-
-
-MISSING = "(missing)"
-"""How a missing value is written inside a set of values."""
-ELLIPSIS = "…"
-"""How the name of a group writes that some of its values are left out."""
-
-
-def write_set(texts: Iterable[str | None]) -> str:
-    """Return how a set of values is published: those that could be read as something else are quoted.
-
-    Examples
-    --------
-    >>> print(write_set(["a", "b, c", "(missing)", None]))
-    {a, "b, c", "(missing)", (missing)}
-    """
-    return "{" + ", ".join(map(write_item, texts)) + "}"
-
-
-def write_item(text: str | None) -> str:
-    """Return how a value is written inside a set.
-
-    Examples
-    --------
-    >>> print(write_item("a"), write_item("{a}"))
-    a "{a}"
-    """
-    if text is None:
-        return MISSING
-    is_plain = text.strip() == text != MISSING and not any(mark in text for mark in (*',{}"', ELLIPSIS))
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
-
-
-def read_set(text: str) -> list[str | None] | None:
-    """Return what a set lists, ``None`` being the missing value; nothing where a text is no set, or leaves some out.
-
-    Examples
-    --------
-    >>> read_set('{a, "(missing)", (missing)}'), read_set("{a, … 5 …, g}"), read_set("a")
-    (['a', '(missing)', None], None, None)
-    """
-    if not (text.startswith("{") and text.endswith("}")) or any(item.startswith(ELLIPSIS) for item in _items(text)):
-        return None
-    return read_items(text)
-
-
-def read_items(text: str) -> list[str | None]:
-    """Return what a text in braces lists; values that it leaves out are not among them.
-
-    Examples
-    --------
-    >>> read_items("{a, … 5 …, g}")
-    ['a', 'g']
-    """
-    return [_read_item(item) for item in _items(text) if not item.startswith(ELLIPSIS)]
-
-
-_ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
-
-
-def _items(text: str) -> list[str]:
-    """Return the items of a text in braces as they are written; none where it is not well written."""
-    inner, items, at = text[1:-1], [], 0
-    while at < len(inner):
-        found = _ITEM.match(inner, at)
-        if found is None:
-            return []
-        items.append(found[1].strip())
-        at = found.end()
-    return items
-
-
-def _read_item(text: str) -> str | None:
-    try:
-        quoted: str = json.loads(text) if text.startswith('"') else text
-    except ValueError:  # somebody else's quotes
-        return text
-    return None if text == MISSING else quoted
-
 
 Profiles = Callable[[], npt.NDArray[np.float64]]
 """Makes ``profiles[value, feature]``: how often each value occurs together with values of other columns."""

@@ -8,15 +8,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import Domain, Kind
-from shoal.encoding.types import Ints
-from shoal.engines.counted import Times, counted, value_counts
-from shoal.engines.memory.source import open_table
+from shoal.encoding.types import Floats, Ints
+from shoal.engines.counted import CountedTable
+from shoal.engines.memory.files import read_file
 from shoal.errors import TableError
-from shoal.hierarchies.ordering import Ordering
 from shoal.policy import Policy, Sensitive
 
 
@@ -191,7 +189,7 @@ def codes_of(column: pl.Series, domain: Domain) -> Ints:
 
 @lru_cache(maxsize=4)
 def _read_population(path: str, changed: int) -> pl.DataFrame:
-    return open_table(path).frame
+    return read_file(Path(path))
 
 
 def population_frame(path: str) -> pl.DataFrame:
@@ -237,43 +235,41 @@ def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
 
     The order is that of numbers and dates, or the one that the hierarchy ``ordering`` declares.
     """
-    declared = role.hierarchy.order if isinstance(role.hierarchy, Ordering) else ()
+    declared = () if role.hierarchy is None else role.hierarchy.declared_order
     if declared:
         return [text for text in declared if text in set(domain.texts)]
     return list(domain.texts) if domain.ordered else None
 
 
-def column_domain(frame: pl.DataFrame, name: str, policy: Policy, times: Times = None) -> Domain:
+def column_domain(table: CountedTable, name: str, policy: Policy) -> Domain:
     """Return all that a hierarchy may be built from: values, records of each, the policy's k, profiles.
 
     The domain that losses are measured against is the observed one, or as the policy declares it. Values of the
     population are observed too.
     """
-    spec, values = policy.quasi_identifiers[name], plain(frame[name])
+    spec, values = policy.quasi_identifiers[name], plain(table.frame[name])
     declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
     limits = spec.domain if isinstance(spec.domain, tuple) else None
     others = None if policy.population is None else population_column(policy.population, name, values.dtype)
     # by value: what is done for each record costs more
-    held = value_counts(values, times, "records")
+    held = table.count_values(values, "records")
     known = held["values"] if others is None else pl.concat([held["values"], others.drop_nulls().alias("values")])
     domain = domain_of(known, declared=declared, limits=limits)
     counts = np.zeros(len(domain) + 1, np.int64)
     counts[codes_of(held["values"], domain)] = held["records"].to_numpy()
-    rest = [other for other in policy.quasi_identifiers if other != name and other in frame.columns]
-    profiles = partial(_profiles, frame, values, domain, rest, times) if rest else None
+    rest = [other for other in policy.quasi_identifiers if other != name and other in table.frame.columns]
+    profiles = partial(_profiles, table, values, domain, rest) if rest else None
     present, missing = counts[: len(domain)], int(counts[len(domain)])
     return replace(domain, counts=present, missing=missing, k=max(policy.k, 2), profiles=profiles)
 
 
-def _profiles(
-    frame: pl.DataFrame, values: pl.Series, domain: Domain, others: list[str], times: Times
-) -> npt.NDArray[np.float64]:
+def _profiles(table: CountedTable, values: pl.Series, domain: Domain, others: list[str]) -> Floats:
     """Return for each value the shares of the other columns' values among its records."""
     codes, count = codes_of(values, domain), len(domain)
     blocks = []
     for other in others:
-        features, width = _features(plain(frame[other]), times)
-        held = counted(codes * width + features, times, (count + 1) * width)[: count * width]
+        features, width = _features(table, plain(table.frame[other]))
+        held = table.count_codes(codes * width + features, (count + 1) * width)[: count * width]
         block = held.reshape(count, width).astype(np.float64)
         blocks.append(block / np.maximum(block.sum(axis=1, keepdims=True), 1.0))
     return np.concatenate(blocks, axis=1)
@@ -282,11 +278,11 @@ def _profiles(
 _EIGHTHS, _FREQUENT = 8, 50
 
 
-def _features(column: pl.Series, times: Times) -> tuple[Ints, int]:
+def _features(table: CountedTable, column: pl.Series) -> tuple[Ints, int]:
     """Return the feature of each record: numbers in eighths, the frequent categories, the missing value."""
     domain = domain_of(column)
     codes = codes_of(column, domain)
-    counts = counted(codes, times, len(domain) + 1)[: len(domain)]
+    counts = table.count_codes(codes, len(domain) + 1)[: len(domain)]
     if domain.ordered:
         reached = np.cumsum(counts) - counts
         feature = reached * _EIGHTHS // max(int(counts.sum()), 1)

@@ -13,19 +13,13 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.types import Ints
-from shoal.errors import Fault, TableError
-from shoal.models.differential_privacy import DifferentialPrivacy
-from shoal.models.personal_k import PersonalK
-from shoal.policy import Policy
-from shoal.policy.outputs import Generalized
+from shoal.errors import TableError
 
 COUNTS = "times"
 """What the column of counts is called wherever a counted table is one frame."""
 TIMES = COUNTS
 _MOST = 2.0**53
 """Counts are added up as floating-point numbers too, and those are whole up to here only."""
-Times = pl.Series | None
-"""How often each record of a table occurs; ``None``: once."""
 
 
 @dataclass(frozen=True)
@@ -156,57 +150,3 @@ def _require_counts(counts: pl.Series, records: int) -> pl.Series:
     if (counts.cast(pl.Float64).sum() or 0.0) >= _MOST:
         raise TableError("more records than can be counted exactly", where="counts", got="2**53 or more")
     return counts.cast(pl.Int64).alias(COUNTS)
-
-
-def expanded(frame: pl.DataFrame, times: Times) -> pl.DataFrame:
-    """Return each record as often as it occurs."""
-    return CountedTable(frame, times).expand()
-
-
-def sampled(frame: pl.DataFrame, times: Times, most: int, seed: int) -> pl.DataFrame:
-    """Return records one by one; of a counted table with more about as many as that, drawn at random."""
-    return frame if times is None else CountedTable(frame, times).sample(most, seed)
-
-
-def records_of(frame: pl.DataFrame, times: Times) -> int:
-    """Return how many records a table has."""
-    return frame.height if times is None else int(times.sum())
-
-
-def count_missing(column: pl.Series, times: Times) -> int:
-    """Return how many records have no value in a plain column."""
-    return column.null_count() if times is None else int(times.filter(column.is_null()).sum())
-
-
-def as_weights(times: Times) -> Ints | None:
-    """Return how often each record occurs as an array, for ``np.bincount``."""
-    return None if times is None else times.to_numpy()
-
-
-def counted(codes: npt.NDArray[np.integer], times: Times, count: int) -> Ints:
-    """Return how many records have each code."""
-    return np.bincount(codes, as_weights(times), minlength=count).astype(np.int64)
-
-
-def value_counts(column: pl.Series, times: Times, name: str) -> pl.DataFrame:
-    """Return each value of a column (``values``) and how many records have it."""
-    column = column.alias("values")  # a name of our own: polars reads "^…$" in a name as a pattern
-    if times is None:
-        return column.value_counts(name=name)
-    return pl.DataFrame([column, times.alias(name)]).group_by("values").agg(pl.col(name).sum())
-
-
-def untallied(policy: Policy) -> list[Fault]:
-    """Return what a policy asks for that follows from the records of a table only, not from how often each occurs."""
-    faults = []
-    if policy.output != Generalized():
-        faults.append(Fault("this form of release needs the records one by one", "output", policy.output.form))
-    if policy.pseudonyms:
-        faults.append(Fault("pseudonyms need the records one by one", "identifiers"))
-    for index, model in enumerate(policy.models):
-        if isinstance(model, (DifferentialPrivacy, PersonalK)):
-            faults.append(Fault("this model needs the records one by one", f"models[{index}]", model.key()))
-    if policy.population is not None or policy.survey_weight is not None:
-        where = "population" if policy.survey_weight is None else "survey_weight"
-        faults.append(Fault("a population is compared with records one by one", where))
-    return faults

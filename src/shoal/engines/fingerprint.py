@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.engines.columns import codes_of, domain_of, plain, to_texts
-from shoal.engines.counted import Times, records_of
+from shoal.engines.counted import CountedTable
 from shoal.errors import TableError
 
 STRETCH = 2**14
@@ -17,7 +17,7 @@ STRETCH = 2**14
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
-def fingerprint(frame: pl.DataFrame, salt: str, times: Times = None) -> str:
+def fingerprint(table: CountedTable, salt: str) -> str:
     """Return a fingerprint of a table that does not depend on the order of its records.
 
     Each distinct value is hashed, the hashes of a record are mixed, those of all records are added. The sum is
@@ -27,22 +27,22 @@ def fingerprint(frame: pl.DataFrame, salt: str, times: Times = None) -> str:
     Examples
     --------
     >>> a = pl.DataFrame({"age": [21, 24], "sex": ["f", "m"]})
-    >>> fingerprint(a, "") == fingerprint(a.reverse(), "")
-    True
-    >>> fingerprint(a, "") == fingerprint(a.with_columns(age=pl.Series([24, 21])), "")
-    False
+    >>> prints = [fingerprint(CountedTable(one), "") for one in (a, a.reverse(), a.with_columns(age=pl.lit(24)))]
+    >>> prints[0] == prints[1], prints[0] == prints[2]
+    (True, False)
     """
+    frame = table.frame
     first = np.zeros(frame.height, np.uint64)
     second = np.full(frame.height, 1, np.uint64)
     for name in frame.columns:
         hashes = _value_hashes(name, _values(frame[name]))
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
-    if times is not None:
+    if table.is_counted:
         with np.errstate(over="ignore"):
-            first, second = (sums * times.to_numpy().astype(np.uint64) for sums in (first, second))
+            first, second = (sums * table.record_counts.astype(np.uint64) for sums in (first, second))
     added = f"{int(first.sum(dtype=np.uint64))} {int(second.sum(dtype=np.uint64))}"
-    sums = f"{records_of(frame, times)} {frame.columns} {added}"
+    sums = f"{table.records} {frame.columns} {added}"
     stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=STRETCH, r=8, p=1, dklen=32)
     return stretched.hex()
 

@@ -1,14 +1,13 @@
-"""treated(): a table whose columns show no more than their treatments leave, before anything else is done with it."""
+"""treat(): a table whose columns show no more than their treatments leave, before anything else is done with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import polars as pl
 
 from shoal.engines.columns import plain
-from shoal.engines.memory.source import Source
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, TableError, examples
 from shoal.policy import Policy
 from shoal.policy.roles import Treatment
@@ -25,14 +24,14 @@ OLDEST = 90
 _YEARS = (r"^([0-9]{4})(?:-[0-9]{2}){0,2}(?:[T ].*)?$", r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4})$")
 
 
-def treated(source: Source, policy: Policy) -> Source:
+def treat(table: CountedTable, policy: Policy) -> CountedTable:
     """Return the same table with every column that has a treatment treated; treating it again changes nothing.
 
     Columns whose values cannot be treated are left as they are: :func:`faults` tells them, and a policy that does not
     fit makes no release.
     """
     asked = {name: column.treatment for name, column in policy.quasi_identifiers.items() if column.treatment}
-    return replace(source, frame=treat_columns(source.frame, asked)) if asked else source
+    return table.with_frame(treat_columns(table.frame, asked)) if asked else table
 
 
 def treat_columns(frame: pl.DataFrame, asked: Mapping[str, Treatment]) -> pl.DataFrame:
@@ -40,20 +39,20 @@ def treat_columns(frame: pl.DataFrame, asked: Mapping[str, Treatment]) -> pl.Dat
     for name, treatment in asked.items():
         if name in frame.columns and not faults(frame[name], treatment, ""):
             index = frame.columns.index(name)
-            frame = frame.clone().replace_column(index, treat(frame[name], treatment).alias(name))
+            frame = frame.clone().replace_column(index, treat_column(frame[name], treatment).alias(name))
     return frame
 
 
-def treat(column: pl.Series, treatment: Treatment) -> pl.Series:
+def treat_column(column: pl.Series, treatment: Treatment) -> pl.Series:
     """Return a column treated; what cannot be treated is missing.
 
     Examples
     --------
-    >>> treat(pl.Series(["02139", "03601", "10001-1234"]), "zip3").to_list()
+    >>> treat_column(pl.Series(["02139", "03601", "10001-1234"]), "zip3").to_list()
     ['021', '000', '100']
-    >>> treat(pl.Series([17, 89, 90, 104]), "age-90").to_list()
+    >>> treat_column(pl.Series([17, 89, 90, 104]), "age-90").to_list()
     [17, 89, 90, 90]
-    >>> treat(pl.Series(["1995-01-31", "31.12.2004", "1990"]), "year").to_list()
+    >>> treat_column(pl.Series(["1995-01-31", "31.12.2004", "1990"]), "year").to_list()
     [1995, 2004, 1990]
     """
     try:
@@ -70,7 +69,7 @@ def treat(column: pl.Series, treatment: Treatment) -> pl.Series:
 def faults(column: pl.Series, treatment: Treatment, where: str) -> list[Fault]:
     """Return a fault where a column holds values that its treatment does not know."""
     before = column.null_count() if column.dtype != pl.String else int((column.is_null() | (column == "")).sum())
-    after = treat(column, treatment)
+    after = treat_column(column, treatment)
     if after.null_count() <= before:
         return []
     known = {"zip3": "ZIP codes", "age-90": "numbers", "year": "dates or years"}[treatment]

@@ -15,13 +15,13 @@ import polars as pl
 
 from shoal.encoding.domains import Domain
 from shoal.engines.columns import column_domain
+from shoal.engines.dictionary import TableDictionary
 from shoal.engines.memory.source import open_table
 from shoal.errors import Fault, HierarchyError, PolicyError, TableError, nearest
 from shoal.hierarchies._cover import cover_faults, same_levels
 from shoal.hierarchies._nodes import Row, rows
 from shoal.hierarchies.auto import Auto, Candidate
 from shoal.hierarchies.base import Hierarchy, Levels, coarsening
-from shoal.hierarchies.intervals import Intervals
 from shoal.hierarchies.suppress import Suppress
 from shoal.hierarchies.tree import Tree
 from shoal.models.k_anonymity import KAnonymity
@@ -29,16 +29,16 @@ from shoal.pipeline.check import check
 from shoal.pipeline.encode import encode_column
 from shoal.policy import Policy, QuasiIdentifier
 from shoal.registry import find, names
+from shoal.reporting.hierarchy_page import HierarchyTitle, render_hierarchy_page
 from shoal.reporting.html import write_page
-from shoal.reporting.tree_page import page
-from shoal.reporting.trees import draw
+from shoal.reporting.svg.hierarchy import draw_hierarchy
 
 _FEW = 100
 """A column with at most so many values is there to compare another column's values by."""
 
 
 @dataclass(frozen=True)
-class Inspected:
+class Inspection:
     """The levels of one column, with the records under each label."""
 
     column: str
@@ -50,13 +50,13 @@ class Inspected:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what scripts rely on."""
-        found: dict[str, Any] = {
+        data: dict[str, Any] = {
             "column": self.column,
             "method": self.hierarchy.key(),
             "nested": self._is_nested,
             "levels": [row.to_dict() for row in self.rows],
         }
-        return {**found, "compared": self.compared} if self.compared else found
+        return {**data, "compared": self.compared} if self.compared else data
 
     def write(self, path: Path) -> None:
         """Write the levels: one row per value as ARX does, or a tree where the file ends with .yaml or .xml.
@@ -80,18 +80,16 @@ class Inspected:
         """Write a drawing: an SVG, or a page with the drawing and what each level costs."""
         kind = self.levels.domain.kind
         if path.suffix.lower() == ".svg":
-            write_page(path, draw(self.rows, f"{self.column}: {self._method}", kind=kind), "drawing")
+            write_page(path, draw_hierarchy(self.rows, f"{self.column}: {self._method}", kind=kind), "drawing")
             return
-        told = page(
-            self.rows,
-            self.column,
-            kind=kind,
+        title = HierarchyTitle(
+            column=self.column,
             method=self._method,
+            kind=kind,
             summary=self.hierarchy.summary(),
             parameters={name: str(value)[:200] for name, value in self.hierarchy.parameters().items()},
-            compared=self.compared,
         )
-        write_page(path, told, "page")
+        write_page(path, render_hierarchy_page(self.rows, title, self.compared), "page")
 
     @property
     def _is_nested(self) -> bool:
@@ -103,7 +101,7 @@ class Inspected:
         return f"{self.hierarchy.key()} ({chosen[0]})" if chosen else self.hierarchy.key()
 
 
-def policy_for(table: object, column: str, spec: Mapping[str, Any], *, k: int = 5) -> Policy:
+def draft_policy(table: object, column: str, spec: Mapping[str, Any], *, k: int = 5) -> Policy:
     """Return a policy to look at one column with; the others with few values are there to compare its values by.
 
     Raises
@@ -111,11 +109,11 @@ def policy_for(table: object, column: str, spec: Mapping[str, Any], *, k: int = 
     HierarchyError
         If there is no such hierarchy, or it has no such parameter: the error names the nearest.
     """
-    frame = open_table(table).frame
-    _must_have(frame, column)
-    others = [name for name in frame.columns if name != column and frame[name].n_unique() <= _FEW]
+    counted = open_table(table).table
+    _require_column(counted.frame, column)
+    others = [name for name in counted.frame.columns if name != column and counted.frame[name].n_unique() <= _FEW]
     try:
-        wanted = _wanted(spec)
+        wanted = _parse_spec(spec)
     except PolicyError as error:
         # the parameters as a whole are no news to who has just typed them
         faults = [replace(fault, got="" if fault.got.startswith("{") else fault.got) for fault in error.faults]
@@ -124,7 +122,7 @@ def policy_for(table: object, column: str, spec: Mapping[str, Any], *, k: int = 
     return Policy(quasi_identifiers=columns, others="drop", models=[KAnonymity(k=k)])
 
 
-def _wanted(spec: Mapping[str, Any]) -> QuasiIdentifier:
+def _parse_spec(spec: Mapping[str, Any]) -> QuasiIdentifier:
     # the hierarchy first, so that an error names its parameter and not its place in a policy that nobody wrote
     method = spec.get("hierarchy")
     ours = {key: value for key, value in spec.items() if key in QuasiIdentifier.model_fields and key != "hierarchy"}
@@ -133,7 +131,7 @@ def _wanted(spec: Mapping[str, Any]) -> QuasiIdentifier:
     return QuasiIdentifier(hierarchy=built, **ours)
 
 
-def _must_have(frame: pl.DataFrame, column: str) -> None:
+def _require_column(frame: pl.DataFrame, column: str) -> None:
     if column not in frame.columns:
         raise TableError("no such column in the table", where=column, hint=nearest(column, frame.columns))
 
@@ -145,59 +143,59 @@ def _spec(policy: Policy, column: str) -> QuasiIdentifier:
     return policy.quasi_identifiers[column]
 
 
-def inspect(table: object, column: str, policy: Policy) -> Inspected:
+def inspect(table: object, column: str, policy: Policy) -> Inspection:
     """Return the levels of one column: each label with its records, what it covers, its distortion and its loss.
 
     Examples
     --------
     >>> ages = pl.DataFrame({"age": [21, 24, 25, 25]})
-    >>> seen = inspect(ages, "age", policy_for(ages, "age", {"hierarchy": "intervals", "widths": [5]}))
+    >>> seen = inspect(ages, "age", draft_policy(ages, "age", {"hierarchy": "intervals", "widths": [5]}))
     >>> [(node.label, node.records) for node in seen.rows[1].nodes]
     [('[20, 24]', 2), ('[25, 29]', 2)]
     """
-    frame = open_table(table).frame
-    _must_have(frame, column)
+    counted = open_table(table).table
+    _require_column(counted.frame, column)
     spec = _spec(policy, column)
     built, compared = spec.hierarchy or Suppress(), []
     if isinstance(built, Auto):  # compared once; what is kept is then built by name
-        found = built.compare(column_domain(frame, column, policy))
-        compared = _candidates(built, found, policy)
-        kept = spec.replace(hierarchy=found[0].hierarchy)
+        candidates = built.compare(column_domain(counted, column, policy))
+        compared = _candidates(built, candidates, policy)
+        kept = spec.replace(hierarchy=candidates[0].hierarchy)
         policy = policy.replace(quasi_identifiers={**policy.quasi_identifiers, column: kept})
-    encoded, codes = encode_column(frame, column, policy)
+    encoded, codes = encode_column(TableDictionary(counted, policy), column)
     levels = encoded.levels
     counts = np.bincount(codes, minlength=levels.size)[: levels.size]
-    return Inspected(column, built, levels, tuple(rows(levels, built.distortions(levels), counts)), compared)
+    return Inspection(column, built, levels, tuple(rows(levels, built.distortions(levels), counts)), compared)
 
 
-def candidates(table: object, column: str, policy: Policy) -> list[dict[str, Any]]:
+def compare_candidates(table: object, column: str, policy: Policy) -> list[dict[str, Any]]:
     """Return every hierarchy that fits a column and what it costs at the policy's k, the best first.
 
     Examples
     --------
     >>> ages = pl.DataFrame({"age": [21, 24, 25, 25]})
-    >>> [row["method"] for row in candidates(ages, "age", policy_for(ages, "age", {}, k=2))][:2]
+    >>> [row["method"] for row in compare_candidates(ages, "age", draft_policy(ages, "age", {}, k=2))][:2]
     ['dynamic-concept', 'quantiles']
     """
-    frame = open_table(table).frame
-    _must_have(frame, column)
-    return _candidates(Auto(), Auto().compare(column_domain(frame, column, policy)), policy)
+    counted = open_table(table).table
+    _require_column(counted.frame, column)
+    return _candidates(Auto(), Auto().compare(column_domain(counted, column, policy)), policy)
 
 
-def _candidates(auto: Auto, found: Sequence[Candidate], policy: Policy) -> list[dict[str, Any]]:
+def _candidates(auto: Auto, candidates: Sequence[Candidate], policy: Policy) -> list[dict[str, Any]]:
     k = max(policy.k, 2) if auto.k is None else auto.k
-    return [_candidate(candidate, k, index == 0) for index, candidate in enumerate(found)]
+    return [_candidate(candidate, k, index == 0) for index, candidate in enumerate(candidates)]
 
 
-def _candidate(found: Candidate, k: int, is_chosen: bool) -> dict[str, Any]:
-    levels = found.levels
-    distortions = found.hierarchy.distortions(levels)
+def _candidate(candidate: Candidate, k: int, is_chosen: bool) -> dict[str, Any]:
+    levels = candidate.levels
+    distortions = candidate.hierarchy.distortions(levels)
     return {
-        "method": found.hierarchy.key(),
+        "method": candidate.hierarchy.key(),
         "k": k,
-        "loss_at_k": found.losses.get(k),
-        "loss": found.loss,
-        "losses": {str(least): loss for least, loss in found.losses.items()},
+        "loss_at_k": candidate.losses.get(k),
+        "loss": candidate.loss,
+        "losses": {str(least): loss for least, loss in candidate.losses.items()},
         "levels": levels.height + 1,
         "nodes": [len(np.unique(codes)) for codes in levels.codes],
         "distortion": [[float(row.min()), float(row.max())] if len(row) else [0.0, 0.0] for row in distortions],
@@ -212,26 +210,26 @@ def hierarchy_faults(table: object, column: str, policy: Policy) -> list[Fault]:
     Examples
     --------
     >>> hours = pl.DataFrame({"hours": range(1, 101)})
-    >>> policy = policy_for(hours, "hours", {"hierarchy": "divisor-based", "smallest": 10})
+    >>> policy = draft_policy(hours, "hours", {"hierarchy": "divisor-based", "smallest": 10})
     >>> print(*hierarchy_faults(hours, "hours", policy), sep="\\n")
     hours: level 3 does not coarsen level 2: '[21, 40]' has 2 parents ...
     """
     source = open_table(table)
-    _must_have(source.frame, column)
+    _require_column(source.frame, column)
     hierarchy = _spec(policy, column).hierarchy
     if hierarchy is None:
         raise PolicyError("the policy gives this column no hierarchy", where=column)
     where = f"quasi_identifiers.{column}"
-    found = [
+    faults = [
         Fault(fault.what, fault.where.removeprefix("quasi_identifiers."), fault.got, fault.hint)
         for fault in check(source, policy)
         if fault.where == where or fault.where.startswith((f"{where},", f"{where}."))
     ]
-    domain = column_domain(source.frame, column, policy)
+    domain = column_domain(source.table, column, policy)
     for fault in _level_faults(hierarchy, domain):
         index = f"{column}, {fault.where}" if fault.where else column
-        found.append(Fault(fault.what, index, fault.got, fault.hint, fault.kind))
-    return found
+        faults.append(Fault(fault.what, index, fault.got, fault.hint, fault.kind))
+    return faults
 
 
 def _level_faults(hierarchy: Hierarchy, domain: Domain) -> Iterator[Fault]:
@@ -245,16 +243,8 @@ def _level_faults(hierarchy: Hierarchy, domain: Domain) -> Iterator[Fault]:
     steps = list(hierarchy.steps(domain))
     if not is_built:
         yield from coarsening(steps)
-    yield from _uncovered(hierarchy, domain)
+    yield from hierarchy.gaps(domain)
     yield from chain(cover_faults(steps, domain), same_levels(steps))
-
-
-def _uncovered(hierarchy: Hierarchy, domain: Domain) -> Iterator[Fault]:
-    if isinstance(hierarchy, Intervals) and hierarchy.breaks and domain.limits:
-        ends = hierarchy.breaks[0][0], hierarchy.breaks[0][-1]
-        if domain.limits[0] < ends[0] or ends[1] < domain.limits[1]:
-            got = f"{ends[0]:g} to {ends[1]:g} of {domain.limits[0]:g} to {domain.limits[1]:g}"
-            yield Fault("a gap: the breaks do not cover the domain", got=got)
 
 
 def parameter_kinds(method: str) -> dict[str, Any]:

@@ -1,30 +1,20 @@
-"""What if: every full-domain node, several k and algorithms side by side."""
+"""Every full-domain node: levels, attained k, suppressed records, losses."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain.exhaustive import walked
+from shoal.algorithms.full_domain.exhaustive import walk_lattice
 from shoal.encoding.types import Progress, silent
-from shoal.engines.memory.source import Source, open_table
-from shoal.engines.memory.write import write_bytes
-from shoal.engines.treatments import treated
-from shoal.errors import Infeasible, Misfit, WriteError
+from shoal.engines.memory.source import open_table
 from shoal.hierarchies.suppress import Suppress
-from shoal.models.k_anonymity import KAnonymity
-from shoal.pipeline.anonymize import anonymize
-from shoal.pipeline.check import check
 from shoal.pipeline.encode import encode
+from shoal.pipeline.prepare import look_up
 from shoal.policy import Policy
 from shoal.registry import find, names
 from shoal.utility.base import Metric, Outcome
@@ -44,20 +34,17 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     >>> max(node["k"] for node in lattice(table, policy))
     1
     """
-    source = treated(open_table(table), policy)
-    misfits = [fault for fault in check(source, policy) if fault.kind == "fault"]
-    if misfits:
-        raise Misfit(misfits)
-    encoded = encode(source.frame, policy, source.times)
+    words = look_up(open_table(table).table, policy)
+    encoded = encode(words)
     problem = encoded.problem(policy.replace(max_suppressed=1.0), progress)
     losses = [
         policy.loss,
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
-    allowed = policy.may_suppress(source.frame.height) - encoded.forced_suppression
+    allowed = policy.may_suppress(words.table.records) - encoded.forced_suppression
     space, distortions = Lattice(problem), _distortions(problem, policy)
     rows: list[dict[str, Any]] = []
-    for looked in walked(space):
+    for looked in walk_lattice(space):
         whole = cast("Outcome", looked.outcome.whole)
         columns = {
             "k": looked.smallest.tolist(),
@@ -94,75 +81,3 @@ def _distortion_ratios(distortions: list[np.ndarray[Any, Any]], nodes: np.ndarra
     whole = sum(float(mean[-1]) for mean in distortions)
     sums = np.sum([mean[levels] for mean, levels in zip(distortions, nodes.T, strict=True)], axis=0)
     return sums / whole if whole else np.zeros(len(nodes))
-
-
-def compare(
-    table: object,
-    policy: Policy,
-    values: Sequence[int],
-    algorithms: Sequence[str] = (),
-    *,
-    progress: Progress = silent,
-) -> list[dict[str, Any]]:
-    """Return for each k and algorithm what a release attains and loses, or why there is none.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> table, policy = shoal.datasets.load("patients")
-    >>> [row["attained"] for row in compare(table, policy, [2, 4], ["mondrian"])]
-    [2, 4]
-    """
-    source = open_table(table)
-    chosen = [cast("Algorithm", find("algorithms", name)()) for name in algorithms or names("algorithms")]
-    chosen = [one for one in chosen if algorithms or not one.data_independent]  # unasked, only what searches
-    rows = []
-    for k in values:
-        for algorithm in chosen:
-            others = [model for model in policy.models if not isinstance(model, KAnonymity)]
-            asked = policy.asking([KAnonymity(k=k), *others]).replace(algorithm=algorithm)
-            asked = asked.replace(identifiers=list(policy.identifiers))  # nothing is released: no key is needed
-            rows.append({"algorithm": algorithm.key(), "k": k, **_trial(source, asked, progress)})
-    return rows
-
-
-def _trial(source: Source, policy: Policy, progress: Progress) -> dict[str, Any]:
-    started = time.perf_counter()
-    try:
-        release = anonymize(source, policy, progress=progress)
-    except Infeasible as error:
-        return {"attained": None, "infeasible": str(error.faults[0])}
-    seconds = round(time.perf_counter() - started, 4)
-    losses = {name: measured.total for name, measured in release.audit.utility.items()}
-    audit = release.audit
-    return {
-        "attained": release.attained["k-anonymity"],
-        "suppressed": audit.suppressed,
-        "classes": audit.classes,
-        **losses,
-        "bound": audit.claimed_bound,
-        "seconds": seconds,
-    }
-
-
-def write_rows(rows: Sequence[Mapping[str, Any]], folder: Path, name: str) -> None:
-    """Write rows as CSV and as JSON into a folder."""
-    text = io.StringIO()
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError("cannot make the folder", where=str(folder), got=error.strerror or str(error)) from None
-    _write(folder / f"{name}.csv", text.getvalue())
-    _write(folder / f"{name}.json", json.dumps(list(rows), indent=2, ensure_ascii=False) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_bytes(path, text.encode("utf-8"))
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None

@@ -18,10 +18,10 @@ from shoal.engines.treatments import treat_columns
 from shoal.errors import TableError
 from shoal.policy import Policy, presets
 from shoal.policy.presets import SAFE_HARBOR, Preset
-from shoal.profiling.column_roles import FEW, Role, Suggested, decided, generalized
-from shoal.profiling.identifying import HEAVIEST, Identifying, identifying
-from shoal.profiling.profile import Profile, profile
-from shoal.profiling.safe_harbor import harboured, kind_of
+from shoal.profiling.identifying import HEAVIEST, Identifying, measure_identifying
+from shoal.profiling.profile import Profile, profile_column
+from shoal.profiling.role_rules import FEW, Role, RoleSuggestion, suggest_hierarchy, suggest_roles
+from shoal.profiling.safe_harbor import apply_safe_harbor, find_kind
 
 
 def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: Any) -> str:
@@ -64,14 +64,14 @@ def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: 
     algorithm: {name: shoal}
     max_suppressed: 0.02
     """
-    rule = None if preset is None else presets.find(preset)
+    rule = None if preset is None else presets.find_preset(preset)
     frame = open_table(table, **options).frame
-    profiles = {name: profile(frame[name]) for name in frame.columns}
-    decisions = decided(profiles)
+    profiles = {name: profile_column(frame[name]) for name in frame.columns}
+    decisions = suggest_roles(profiles)
     free = dict(profiles)
     if preset == SAFE_HARBOR:
-        decisions = harboured(frame, profiles, decisions)
-        free = {name: column for name, column in profiles.items() if kind_of(column) is None}
+        decisions = apply_safe_harbor(frame, profiles, decisions)
+        free = {name: column for name, column in profiles.items() if find_kind(column) is None}
     decisions = _one_quasi_identifier(decisions, free)
     notes = _notes(frame, profiles, decisions, rule)
     text = "\n".join(_lines(frame.height, profiles, decisions, notes, k)) + "\n"
@@ -79,7 +79,9 @@ def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: 
     return text
 
 
-def _one_quasi_identifier(decisions: dict[str, Suggested], profiles: dict[str, Profile]) -> dict[str, Suggested]:
+def _one_quasi_identifier(
+    decisions: dict[str, RoleSuggestion], profiles: dict[str, Profile]
+) -> dict[str, RoleSuggestion]:
     """Make the most plausible column a quasi-identifier where none looks like one: a policy needs one."""
     if any(decision.role == "quasi_identifiers" for decision in decisions.values()):
         return decisions
@@ -88,10 +90,10 @@ def _one_quasi_identifier(decisions: dict[str, Suggested], profiles: dict[str, P
         raise TableError("no column has values that can be published", got=f"{len(decisions)} columns")
     was = decisions[name]
     reason = f"no column looks like a quasi-identifier and a policy needs one: check this choice ({was.reason})"
-    return {**decisions, name: replace(generalized(profiles[name], reason), reason=reason)}
+    return {**decisions, name: replace(suggest_hierarchy(profiles[name], reason), reason=reason)}
 
 
-def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> dict[str, str]:
+def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]) -> dict[str, str]:
     """Return the columns whose values stand one to one for those of an earlier column."""
     twins: dict[str, str] = {}
     known = [n for n, d in decisions.items() if d.role == "quasi_identifiers" and profiles[n].distinct > 2]
@@ -118,16 +120,16 @@ class Notes:
 
 
 def _notes(
-    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None
+    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], rule: Preset | None
 ) -> Notes:
     specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
     left = treat_columns(frame, {name: spec["treatment"] for name, spec in specs.items() if "treatment" in spec})
-    weights = identifying(left, list(specs)) if len(specs) > 1 else {}
+    weights = measure_identifying(left, list(specs)) if len(specs) > 1 else {}
     return Notes(_twins(frame, profiles, decisions), weights, rule)
 
 
 def _lines(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes, k: int
+    records: int, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], notes: Notes, k: int
 ) -> Iterator[str]:
     yield from _comment(
         f"A draft that shoal made from the data: {records:,} records, {len(profiles):,} columns. Read every line, "
@@ -137,7 +139,7 @@ def _lines(
     yield from _identifiers(profiles, decisions)
     yield from _quasi_identifiers(profiles, decisions, notes)
     exact = "published as they are; nobody should learn them about a person"
-    yield from _listed("sensitive", exact, profiles, decisions)
+    yield from _list_role("sensitive", exact, profiles, decisions)
     yield from _models(records, profiles, decisions, notes.rule, k)
     yield "algorithm: {name: shoal}"
     yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
@@ -150,26 +152,30 @@ def _lines(
         yield f"# threshold: {HEAVIEST + 1}"
 
 
-def _identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Iterator[str]:
-    yield from _listed("identifiers", "never published", profiles, decisions)
+def _identifiers(profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]) -> Iterator[str]:
+    yield from _list_role("identifiers", "never published", profiles, decisions)
     for name, decision in decisions.items():
         if decision.role == "subject":
             yield ""
             yield from _comment(f"{profiles[name].facts()}: {decision.reason}")
-            yield f"subject: {scalar(name)}"
+            yield f"subject: {format_scalar(name)}"
 
 
-def _listed(role: Role, meaning: str, profiles: dict[str, Profile], decisions: dict[str, Suggested]) -> Iterator[str]:
+def _list_role(
+    role: Role, meaning: str, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]
+) -> Iterator[str]:
     names = [name for name, decision in decisions.items() if decision.role == role]
     yield ""
     yield f"# {role}: {meaning}." if names else f"# {role}: {meaning}. No column looks like one."
     yield f"{role}:" if names else f"{role}: []"
     for name in names:
         yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}", "  ")
-        yield f"  - {scalar(name)}"
+        yield f"  - {format_scalar(name)}"
 
 
-def _quasi_identifiers(profiles: dict[str, Profile], decisions: dict[str, Suggested], notes: Notes) -> Iterator[str]:
+def _quasi_identifiers(
+    profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], notes: Notes
+) -> Iterator[str]:
     yield ""
     yield "# quasi_identifiers: what others may know; generalized until the models hold."
     if notes.weights:
@@ -193,22 +199,22 @@ def _quasi_identifiers(profiles: dict[str, Profile], decisions: dict[str, Sugges
     yield "quasi_identifiers:"
     for name in names:
         twins, weights = notes.twins, notes.weights
-        twin = f". One to one with {scalar(twins[name])}: one of the two is enough" if name in twins else ""
-        told = f"; {weights[name]}" if name in weights else ""
-        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{told}{twin}", "  ")
+        twin = f". One to one with {format_scalar(twins[name])}: one of the two is enough" if name in twins else ""
+        weighs = f"; {weights[name]}" if name in weights else ""
+        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{weighs}{twin}", "  ")
         weight = {"weight": weights[name].weight} if name in weights else {}
         yield from _entry(name, _flow({**decisions[name].spec, **weight}))
 
 
-def _wants_tree(column: Profile, decision: Suggested) -> bool:
+def _wants_tree(column: Profile, decision: RoleSuggestion) -> bool:
     ungrouped = decision.spec.get("hierarchy", "suppress") == "suppress"
     return column.kind == "text" and column.distinct > FEW and ungrouped
 
 
 def _models(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, Suggested], rule: Preset | None, k: int
+    records: int, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], rule: Preset | None, k: int
 ) -> Iterator[str]:
-    subject = next((profiles[name] for name, found in decisions.items() if found.role == "subject"), None)
+    subject = next((profiles[name] for name, decision in decisions.items() if decision.role == "subject"), None)
     most, unit = (subject.distinct, "persons") if subject else (records, "records")
     yield ""
     yield "models:"
@@ -223,7 +229,7 @@ def _models(
     if diverse:
         yield from _comment("No group of persons who look alike shares one sensitive value.", "  ")
     for name in diverse:
-        yield f"  - {{name: distinct-l-diversity, on: {scalar(name)}, l: 2}}"
+        yield f"  - {{name: distinct-l-diversity, on: {format_scalar(name)}, l: 2}}"
     yield ""
 
 
@@ -241,7 +247,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _entry(name: str, value: str) -> list[str]:
-    key = scalar(name)
+    key = format_scalar(name)
     # YAML reads a key on one line only up to 1024 characters
     return [f"  {key}: {value}"] if len(key) < 1000 else [f"  ? {key}", f"  : {value}"]
 
@@ -258,25 +264,25 @@ def _number_text(item: object) -> str:
     return f"{Decimal(repr(item)):f}" if isinstance(item, float) else str(item)
 
 
-def scalar(text: str) -> str:
+def format_scalar(text: str) -> str:
     """Return a text as YAML that every reader takes for that text, on one line.
 
     Examples
     --------
-    >>> print(scalar("zip code"), scalar("no"), scalar("a: b"), scalar("two\\nlines"))
+    >>> print(format_scalar("zip code"), format_scalar("no"), format_scalar("a: b"), format_scalar("two\\nlines"))
     zip code "no" "a: b" "two\\x0alines"
     """
     simple = re.fullmatch(r"[A-Za-z_](?:[\w.-]| (?=[\w.-]))*", text)
     if simple and text.isprintable() and text.lower() not in _TAKEN:
         return text
-    return '"' + "".join(_escaped(character) for character in text) + '"'
+    return '"' + "".join(_escape(character) for character in text) + '"'
 
 
 _TAKEN = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 """Words that some reader of YAML takes for something else than text."""
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in '"\\':
         return "\\" + character
     if character.isprintable():

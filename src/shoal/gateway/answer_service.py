@@ -1,4 +1,4 @@
-"""Desk: what is done for one request: the answer that was kept, or a new one, which is kept."""
+"""AnswerService: what is done for one request: the answer that was kept, or a new one, which is kept."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class AnswerService:
     >>> north = {"database": {"files": {"people": str(folder / "people.csv")}},
     ...          "tables": {"people": {"policy": datasets.policy("employees")}}}
     >>> config = GatewayConfig(owners={"north": north}, clients={"ann": {}}, ledger=str(folder / "ledger.sqlite"))
-    >>> desk = AnswerService(Gateway(config))
-    >>> first = desk.answer("ann", "SELECT sex, race FROM people", number="1")
-    >>> desk.release("ann", "1").table.equals(first.table), desk.release("bob", "1")
+    >>> service = AnswerService(Gateway(config))
+    >>> first = service.answer("ann", "SELECT sex, race FROM people", number="1")
+    >>> service.fetch("ann", "1").table.equals(first.table), service.fetch("bob", "1")
     (True, None)
     """
 
@@ -49,29 +49,30 @@ class AnswerService:
         again
             Whether the number may have been used before.
         """
-        asked = self.releases.asked(text, owner_column)
+        request_hash = self.releases.hash_request(text, owner_column)
         if again:
-            record = self.releases.record(client, number)
-            found = self.releases.reply(client, number) if record is not None and record.asked == asked else None
-            if found is not None:
-                return found
+            record = self.releases.read_record(client, number)
+            same = record is not None and record.asked == request_hash
+            kept = self.releases.read_reply(client, number) if same else None
+            if kept is not None:
+                return kept
         answer = self.gateway.ask(client, text, owner_column=owner_column, request=number)
         try:
-            return self.releases.keep(client, asked, answer)
+            return self.releases.keep(client, request_hash, answer)
         except OSError as error:  # the answer is in the ledger, and the client may have it
-            self.gateway.failed(error)
+            self.gateway.on_error(error)
             return Reply(answer.table, answer.to_dict())
 
-    def release(self, client: str, number: str) -> Reply | None:
+    def fetch(self, client: str, number: str) -> Reply | None:
         """Return a client's own earlier answer."""
-        return self.releases.reply(client, number)
+        return self.releases.read_reply(client, number)
 
-    def explanation(self, client: str, number: str) -> dict[str, Any] | None:
+    def explain(self, client: str, number: str) -> dict[str, Any] | None:
         """Return why a client's own answer was what it was."""
-        record = self.releases.record(client, number)
+        record = self.releases.read_record(client, number)
         return None if record is None else record.explanation
 
-    def entered(self, number: str) -> dict[str, Any] | None:
+    def explain_entry(self, number: str) -> dict[str, Any] | None:
         """Return what the ledger has of an answer, whoever got it, for auditors."""
         entries = self.gateway.ledger.entries(request=number)
         if not entries:
@@ -79,9 +80,9 @@ class AnswerService:
         decisions = [{**entry["decision"], "client": entry["client"]} for entry in entries]
         return {"request": number, "decisions": decisions, "refusals": {}, "notes": []}
 
-    def offered(self) -> dict[str, Any]:
+    def list_tables(self) -> dict[str, Any]:
         """Return the tables and joins that can be asked for now."""
-        owners = self.gateway.holders()
+        owners = self.gateway.list_owners()
         tables = {
             name: {"columns": list(columns), "owners": owners[name]} for name, columns in self.gateway.tables().items()
         }
@@ -91,31 +92,31 @@ class AnswerService:
         }
         return {"tables": tables, "joins": joins}
 
-    def ledger(self, *, after: int, most: int, owner: str | None) -> dict[str, Any]:
+    def read_ledger(self, *, after: int, most: int, owner: str | None) -> dict[str, Any]:
         """Return entries of the ledger, without values, and whether the chain is whole."""
         ledger = self.gateway.ledger
-        told = [
+        entries = [
             {**entry, "table": entry.pop("tabled")} for entry in ledger.entries(after=after, most=most, owner=owner)
         ]
         try:
-            whole: dict[str, Any] = {"verified": ledger.verify(), "broken": None}
+            chain: dict[str, Any] = {"verified": ledger.verify(), "broken": None}
         except LedgerError as error:
-            whole = {"verified": None, "broken": str(error)}
-        return {"entries": told, **whole, "head": ledger.head()}
+            chain = {"verified": None, "broken": str(error)}
+        return {"entries": entries, **chain, "head": ledger.head()}
 
-    def health(self) -> dict[str, Any]:
+    def check_health(self) -> dict[str, Any]:
         """Return whether the ledger can be read and the owners can be reached; it is looked at now and then."""
-        looked, told = self._health
-        if time.monotonic() - looked > _FRESH:
-            told = self._looked()
-            self._health = time.monotonic(), told
-        return told
+        checked, health = self._health
+        if time.monotonic() - checked > _FRESH:
+            health = self._check_health()
+            self._health = time.monotonic(), health
+        return health
 
-    def _looked(self) -> dict[str, Any]:
+    def _check_health(self) -> dict[str, Any]:
         try:
             self.gateway.ledger.head()
             ledger = True
         except LedgerError:
             ledger = False
-        owners = self.gateway.reachable()
+        owners = self.gateway.check_owners()
         return {"status": "ok" if ledger and all(owners.values()) else "degraded", "ledger": ledger, "owners": owners}

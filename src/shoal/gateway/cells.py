@@ -1,4 +1,4 @@
-"""hidden(): which cells of an aggregate are left out, so that nobody in a small one is told of or worked out."""
+"""suppress_cells(): which cells of an aggregate are left out, so that nobody in a small one can be worked out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from shoal.encoding.types import Bools, Ints
 
-_LARGEST = 400
+_MAX_SOLVED = 400
 """Cells that are left out for which the equations are solved."""
 
 
-def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bools:
+def suppress_cells(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bools:
     """Return which cells are left out.
 
     A cell with fewer than k persons is left out. It could be worked out from a total (of all, or of any of the columns
@@ -40,25 +40,25 @@ def hidden(cells: Ints, persons: Ints, k: int, *, several: bool = False) -> Bool
     --------
     The third cell is small; the total would give it back, so the next smallest goes with it:
 
-    >>> hidden(np.array([[0], [1], [2]]), np.array([7, 9, 1]), 3).tolist()
+    >>> suppress_cells(np.array([[0], [1], [2]]), np.array([7, 9, 1]), 3).tolist()
     [True, False, True]
     """
-    out = np.asarray(persons < k)
+    suppressed = np.asarray(persons < k)
     width = cells.shape[1]
-    totals = [_groups(cells[:, list(kept)]) for size in range(width) for kept in combinations(range(width), size)]
+    totals = [_group_cells(cells[:, list(kept)]) for size in range(width) for kept in combinations(range(width), size)]
     before = -1
-    while before != out.sum():
-        before = int(out.sum())
+    while before != suppressed.sum():
+        before = int(suppressed.sum())
         for groups in totals:
             for members in groups:
-                _protect(out, persons, members, k, several)
-        if width > 1 and _solved(out, persons, [members for groups in totals for members in groups], k):
-            shown = np.flatnonzero(~out)
-            out[shown[np.argmin(persons[shown])]] = True
-    return out
+                _protect(suppressed, persons, members, k, several)
+        if width > 1 and _is_solvable(suppressed, persons, [members for groups in totals for members in groups], k):
+            shown = np.flatnonzero(~suppressed)
+            suppressed[shown[np.argmin(persons[shown])]] = True
+    return suppressed
 
 
-def _groups(keys: Ints) -> list[Ints]:
+def _group_cells(keys: Ints) -> list[Ints]:
     """Return the cells of each total."""
     if not keys.shape[1]:
         return [np.arange(len(keys))]
@@ -67,21 +67,22 @@ def _groups(keys: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(of_cell.ravel()[order])) + 1)
 
 
-def _protect(out: Bools, persons: Ints, members: Ints, k: int, several: bool) -> None:
+def _protect(suppressed: Bools, persons: Ints, members: Ints, k: int, several: bool) -> None:
     """Leave out more cells of one total, if those that are left out could be worked out."""
-    gone = members[out[members]]
-    more = sorted(members[~out[members]].tolist(), key=lambda cell: (persons[cell], cell)) if len(gone) else []
-    while more and (len(gone) < 2 or (persons[gone].max() if several else persons[gone].sum()) < k):
-        gone = np.append(gone, more.pop(0))
-        out[gone[-1]] = True
+    out = members[suppressed[members]]
+    shown = members[~suppressed[members]].tolist() if len(out) else []
+    smallest_first = sorted(shown, key=lambda cell: (persons[cell], cell))
+    while smallest_first and (len(out) < 2 or (persons[out].max() if several else persons[out].sum()) < k):
+        out = np.append(out, smallest_first.pop(0))
+        suppressed[out[-1]] = True
 
 
-def _solved(out: Bools, persons: Ints, totals: list[Ints], k: int) -> bool:
-    """Whether the totals that are told fix the figure of a small cell."""
-    gone = np.flatnonzero(out)
-    if not 0 < len(gone) <= _LARGEST or out.all():
+def _is_solvable(suppressed: Bools, persons: Ints, totals: list[Ints], k: int) -> bool:
+    """Whether the totals that are shown fix the figure of a small cell."""
+    out = np.flatnonzero(suppressed)
+    if not 0 < len(out) <= _MAX_SOLVED or suppressed.all():
         return False
-    told = [np.isin(gone, members) for members in totals if persons[members].sum() >= k]
-    equations = np.array([line for line in told if line.any()], np.float64).reshape(-1, len(gone))
-    free = np.eye(len(gone)) - np.linalg.pinv(equations) @ equations  # how far each figure may move by itself
-    return bool((np.diag(free)[persons[gone] < k] < 1e-9).any())
+    sums = [np.isin(out, members) for members in totals if persons[members].sum() >= k]
+    equations = np.array([line for line in sums if line.any()], np.float64).reshape(-1, len(out))
+    free = np.eye(len(out)) - np.linalg.pinv(equations) @ equations  # how far each figure may move by itself
+    return bool((np.diag(free)[persons[out] < k] < 1e-9).any())

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import Fault, MissingExtra, Refused, ShoalError, TableError, Unavailable
-from shoal.gateway.formats import Format, Reply, read
+from shoal.gateway.formats import Format, Reply, read_reply
 
 if TYPE_CHECKING:
     import httpx
@@ -37,7 +37,7 @@ class TooOften(Unavailable):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ClientAnswer:
     """What a gateway answered."""
 
     table: pl.DataFrame
@@ -52,7 +52,7 @@ class Answered:
     @property
     def actions(self) -> dict[str, str]:
         """Owner → ``release`` or ``anonymize``."""
-        return {decided["owner"]: decided["action"] for decided in self.explanation["decisions"]}
+        return {decision["owner"]: decision["action"] for decision in self.explanation["decisions"]}
 
 
 class GatewayClient:
@@ -89,7 +89,7 @@ class GatewayClient:
             raise MissingExtra.of("httpx", "gateway", "asking a gateway") from None
         self._httpx = httpx
         headers = {b"Authorization": f"Bearer {key}".encode()}
-        trusted = verify if isinstance(verify, bool) else _trusted(verify)
+        trusted = verify if isinstance(verify, bool) else _load_certificate(verify)
         try:
             self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, verify=trusted)
         except httpx.InvalidURL:
@@ -97,9 +97,9 @@ class GatewayClient:
 
     def tables(self) -> dict[str, Any]:
         """Return the tables and joins that can be asked for, with their columns and owners."""
-        return dict(self._sent("GET", "/tables").json())
+        return dict(self._send("GET", "/tables").json())
 
-    def query(self, sql: str, *, owner_column: bool = False, request: str | None = None) -> Answered:
+    def query(self, sql: str, *, owner_column: bool = False, request: str | None = None) -> ClientAnswer:
         """Return the answer to a request.
 
         Parameters
@@ -111,33 +111,33 @@ class GatewayClient:
         request
             A number for the request; asking again under it gives the same answer.
         """
-        return _answered(read(self.fetch(sql, "arrow", owner_column=owner_column, request=request)))
+        return _to_answer(read_reply(self.fetch(sql, "arrow", owner_column=owner_column, request=request)))
 
     def fetch(
         self, sql: str, format: Format = "json", *, owner_column: bool = False, request: str | None = None
     ) -> bytes:
         """Return the answer to a request as the gateway writes it."""
-        asked = {"sql": sql, "owner_column": owner_column, "format": format}
-        return self._sent("POST", "/query", json={**asked, "request": request or secrets.token_hex(16)}).content
+        body = {"sql": sql, "owner_column": owner_column, "format": format}
+        return self._send("POST", "/query", json={**body, "request": request or secrets.token_hex(16)}).content
 
-    def release(self, number: str) -> Answered:
+    def release(self, number: str) -> ClientAnswer:
         """Return an earlier answer again."""
-        return _answered(read(self._sent("GET", f"/releases/{number}", params={"format": "arrow"}).content))
+        return _to_answer(read_reply(self._send("GET", f"/releases/{number}", params={"format": "arrow"}).content))
 
     def ledger(self, *, after: int = 0, most: int = 1_000) -> dict[str, Any]:
         """Return entries of the ledger, for auditors and owners."""
-        return dict(self._sent("GET", "/ledger", params={"after": after, "most": most}).json())
+        return dict(self._send("GET", "/ledger", params={"after": after, "most": most}).json())
 
-    def _sent(self, method: str, path: str, **said: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
-            response = self._http.request(method, path, **said)
+            response = self._http.request(method, path, **options)
         except self._httpx.TimeoutException:
             raise Unavailable("the gateway did not answer in time", where="url") from None
         except (self._httpx.HTTPError, self._httpx.InvalidURL, self._httpx.CookieConflict) as error:
             raise Unavailable("the gateway cannot be reached", where="url", got=type(error).__name__) from None
         if response.is_success:
             return response
-        raise _error(response)
+        raise _to_error(response)
 
     def close(self) -> None:
         """Close the connection."""
@@ -152,20 +152,20 @@ class GatewayClient:
         self.close()
 
 
-def _trusted(certificate: str) -> ssl.SSLContext:
+def _load_certificate(certificate: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=certificate)
     except OSError:  # an SSLError is one
         raise Unavailable("the certificate cannot be read", where=Path(certificate).name) from None
 
 
-def _answered(reply: Reply) -> Answered:
+def _to_answer(reply: Reply) -> ClientAnswer:
     if "request" not in reply.explanation:
         raise TableError("the answer lacks its explanation", where="gateway", hint="is this a gateway?")
-    return Answered(reply.table, reply.explanation)
+    return ClientAnswer(reply.table, reply.explanation)
 
 
-def _error(response: httpx.Response) -> ShoalError:
+def _to_error(response: httpx.Response) -> ShoalError:
     """Return the error that a response tells of."""
     try:
         faults = [Fault(**fault) for fault in response.json()["faults"]]

@@ -20,7 +20,7 @@ Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
 Recoding = Literal["one", "each"]
 
 
-class Database(Frozen):
+class DatabaseConfig(Frozen):
     """Where an owner's tables are; exactly one of these."""
 
     files: dict[Name, str] | None = None
@@ -32,7 +32,7 @@ class Database(Frozen):
     is written here."""
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> Database:
+    def _exactly_one(self) -> DatabaseConfig:
         if sum(kind is not None for kind in (self.files, self.duckdb, self.postgresql)) != 1:
             raise PolicyError("name exactly one database", hint="files, duckdb or postgresql")
         return self
@@ -47,7 +47,7 @@ class Database(Frozen):
         return os.environ[text[1:]]
 
 
-class Table(Frozen):
+class TableConfig(Frozen):
     """A table that clients may ask for."""
 
     policy: Policy
@@ -65,7 +65,7 @@ class Table(Frozen):
         return Policy.of(value)
 
     @model_validator(mode="after")
-    def _can_be_followed(self) -> Table:
+    def _can_be_followed(self) -> TableConfig:
         if self.recoding == "each" and self.policy.survey_weight is not None:
             raise PolicyError("records cannot be told apart by weights", where="recoding", got="each", hint="say one")
         if self.recoding == "each" and self.policy.has_secret_seed:
@@ -74,13 +74,13 @@ class Table(Frozen):
 
     def shows(self, column: str) -> bool:
         """Whether anonymized answers show anything of a column."""
-        said = self.policy
-        return column not in said.hidden and (
-            said.others == "keep" or column in said.quasi_identifiers or column in said.sensitive
+        policy = self.policy
+        return column not in policy.hidden and (
+            policy.others == "keep" or column in policy.quasi_identifiers or column in policy.sensitive
         )
 
 
-class Joined(Table):
+class JoinConfig(TableConfig):
     """Two tables that may be joined: a table of its own, with a policy of its own."""
 
     left: tuple[Name, Name]
@@ -89,40 +89,40 @@ class Joined(Table):
     """The second table and its key."""
 
     @model_validator(mode="after")
-    def _counts_persons(self) -> Joined:
+    def _counts_persons(self) -> JoinConfig:
         if self.policy.subject is None:
             what = "a join repeats persons, so its policy must say which column tells who a record is about"
             raise PolicyError(what, where="policy.subject", hint="say subject: (the key)")
         return self
 
 
-class Owner(Frozen):
+class OwnerConfig(Frozen):
     """Somebody who holds tables."""
 
-    database: Database
-    tables: Annotated[dict[Name, Table], Field(min_length=1)]
-    joins: dict[Name, Joined] = Field(default={})
+    database: DatabaseConfig
+    tables: Annotated[dict[Name, TableConfig], Field(min_length=1)]
+    joins: dict[Name, JoinConfig] = Field(default={})
 
     @model_validator(mode="after")
-    def _tables_have_files(self) -> Owner:
+    def _tables_have_files(self) -> OwnerConfig:
         for name, table in self.tables.items():
             if self.database.files is not None and (table.source or name) not in self.database.files:
                 raise PolicyError("no file is named for this table", where=f"tables.{name}", hint="database.files")
         return self
 
     @model_validator(mode="after")
-    def _tables_are_about_different_data(self) -> Owner:
-        held: dict[str, str] = {}
+    def _tables_are_about_different_data(self) -> OwnerConfig:
+        tables: dict[str, str] = {}
         for name, table in self.tables.items():
             source = table.source or name
             where = source if self.database.files is None else os.path.normpath(self.database.files[source])
-            if held.setdefault(where, name) != name:
+            if tables.setdefault(where, name) != name:
                 what = "two tables of the same data: they are recoded apart, and could be laid over each other"
-                raise PolicyError(what, where=f"tables.{name}", got=f"the same as {held[where]}")
+                raise PolicyError(what, where=f"tables.{name}", got=f"the same as {tables[where]}")
         return self
 
     @model_validator(mode="after")
-    def _joins_join_tables(self) -> Owner:
+    def _joins_join_tables(self) -> OwnerConfig:
         for name, join in self.joins.items():
             if name in self.tables:
                 raise PolicyError("a join needs a name of its own", where=f"joins.{name}")
@@ -137,7 +137,7 @@ class Owner(Frozen):
         return self
 
 
-class Client(Frozen):
+class ClientConfig(Frozen):
     """Somebody who may ask."""
 
     key: str | None = None
@@ -151,7 +151,7 @@ class Client(Frozen):
     """The most requests in a minute; the service counts them."""
 
 
-class Server(Frozen):
+class ServerConfig(Frozen):
     """What the service bears: how much, how long, how many at once."""
 
     body: Annotated[int, Field(ge=1_000)] = 65_536
@@ -168,7 +168,7 @@ class Server(Frozen):
     """Addresses of proxies that may say for whom they ask (``X-Forwarded-For``)."""
 
 
-class Kept(Frozen):
+class RetentionConfig(Frozen):
     """The answers that clients may fetch again."""
 
     folder: str | None = None
@@ -192,33 +192,33 @@ class GatewayConfig(Frozen):
     'one'
     """
 
-    owners: Annotated[dict[Name, Owner], Field(min_length=1)]
-    clients: dict[Name, Client] = Field(default={})
+    owners: Annotated[dict[Name, OwnerConfig], Field(min_length=1)]
+    clients: dict[Name, ClientConfig] = Field(default={})
     ledger: str
     """The ledger: a file, or the URL of a PostgreSQL database (``$NAME`` takes it from the environment)."""
     ledger_key: str | None = None
     """The file of the key of the ledger's hashes, made if it is not there; beside the ledger by default."""
     owner_column: Name = "owner"
     """What the column is called that names the owner of each record, where a client asks for it."""
-    server: Server = Server()
+    server: ServerConfig = ServerConfig()
     """The limits of the service."""
-    releases: Kept = Kept()
+    releases: RetentionConfig = RetentionConfig()
     """The answers that are kept."""
 
     @model_validator(mode="after")
     def _joins_mean_the_same(self) -> GatewayConfig:
         keys: dict[str, tuple[Any, Any]] = {}
         for name, owner in self.owners.items():
-            for join, said in owner.joins.items():
-                if keys.setdefault(join, (said.left, said.right)) != (said.left, said.right):
+            for join, config in owner.joins.items():
+                if keys.setdefault(join, (config.left, config.right)) != (config.left, config.right):
                     raise PolicyError("owners declare this join differently", where=f"owners.{name}.joins.{join}")
         return self
 
     @classmethod
     def from_yaml(cls, text: str, *, folder: Path, source: str = "gateway.yaml") -> GatewayConfig:
         """Read a configuration; files that it names are looked up in ``folder``."""
-        said = _resolved(notation.mapping(text, source), folder)
-        return cls(**{str(key): value for key, value in said.items()})
+        data = _resolve_paths(notation.mapping(text, source), folder)
+        return cls(**{str(key): value for key, value in data.items()})
 
     @classmethod
     def read(cls, path: str | Path) -> GatewayConfig:
@@ -227,41 +227,41 @@ class GatewayConfig(Frozen):
         return cls.from_yaml(notation.text_of(path, "configuration"), folder=path.parent, source=str(path))
 
 
-def _resolved(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _resolve_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Make the paths of a configuration absolute, seen from its folder."""
-    found = dict(data)
-    if isinstance(found.get("ledger"), str) and not is_url(found["ledger"]):
-        found["ledger"] = str(folder / found["ledger"])
-    if isinstance(found.get("ledger_key"), str):
-        found["ledger_key"] = str(folder / found["ledger_key"])
-    releases = found.get("releases")
+    resolved = dict(data)
+    if isinstance(resolved.get("ledger"), str) and not is_url(resolved["ledger"]):
+        resolved["ledger"] = str(folder / resolved["ledger"])
+    if isinstance(resolved.get("ledger_key"), str):
+        resolved["ledger_key"] = str(folder / resolved["ledger_key"])
+    releases = resolved.get("releases")
     if isinstance(releases, dict) and isinstance(releases.get("folder"), str):
-        found["releases"] = {**releases, "folder": str(folder / releases["folder"])}
-    owners = found.get("owners")
+        resolved["releases"] = {**releases, "folder": str(folder / releases["folder"])}
+    owners = resolved.get("owners")
     if isinstance(owners, dict):
-        found["owners"] = {
-            name: _owner(said, folder) if isinstance(said, dict) else said for name, said in owners.items()
+        resolved["owners"] = {
+            name: _resolve_owner(owner, folder) if isinstance(owner, dict) else owner for name, owner in owners.items()
         }
-    return found
+    return resolved
 
 
-def _owner(said: dict[str, Any], folder: Path) -> dict[str, Any]:
-    found = dict(said)
-    database = found.get("database")
+def _resolve_owner(owner: dict[str, Any], folder: Path) -> dict[str, Any]:
+    resolved = dict(owner)
+    database = resolved.get("database")
     if isinstance(database, dict):
         database = dict(database)
         if isinstance(database.get("files"), dict):
             database["files"] = {table: str(folder / str(file)) for table, file in database["files"].items()}
         if isinstance(database.get("duckdb"), str):
             database["duckdb"] = str(folder / database["duckdb"])
-        found["database"] = database
+        resolved["database"] = database
     for part in ("tables", "joins"):
-        if isinstance(found.get(part), dict):
-            found[part] = {name: _policy(table, folder) for name, table in found[part].items()}
-    return found
+        if isinstance(resolved.get(part), dict):
+            resolved[part] = {name: _read_policy(table, folder) for name, table in resolved[part].items()}
+    return resolved
 
 
-def _policy(table: Any, folder: Path) -> Any:
+def _read_policy(table: Any, folder: Path) -> Any:
     if isinstance(table, dict) and isinstance(table.get("policy"), str):
         return {**table, "policy": Policy.read(folder / table["policy"])}
     return table

@@ -15,11 +15,11 @@ from threading import Lock
 from typing import Any
 
 from shoal.errors import MissingExtra, PolicyError
-from shoal.gateway.config import Client
+from shoal.gateway.config import ClientConfig
 
-_KNOWN = 10_000
+_MAX_KNOWN = 10_000
 """Keys that are remembered as good."""
-_LONGEST = 256
+_MAX_LENGTH = 256
 """Characters of a key."""
 
 
@@ -32,29 +32,29 @@ def _hasher() -> Any:
     return argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
-def new_key(name: str) -> str:
+def generate_key(name: str) -> str:
     """Return a new random key for a client.
 
     Examples
     --------
-    >>> new_key("ann").startswith("ann.")
+    >>> generate_key("ann").startswith("ann.")
     True
     """
     return f"{name}.{secrets.token_urlsafe(32)}"
 
 
-def hashed(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return what the configuration holds of a key.
 
     Examples
     --------
-    >>> hashed(new_key("ann"))[:10]
+    >>> hash_key(generate_key("ann"))[:10]
     '$argon2id$'
     """
     return str(_hasher().hash(key))
 
 
-def today() -> date:
+def read_day() -> date:
     """Return the day, in UTC."""
     return datetime.now(UTC).date()
 
@@ -67,15 +67,15 @@ class Keyring:
 
     Examples
     --------
-    >>> ring = Keyring({"ann": Client(key=hashed("ann.secret"))})
-    >>> ring.known("ann.secret"), ring.check("ann.secret"), ring.known("ann.secret"), ring.check("ann.guess")
+    >>> ring = Keyring({"ann": ClientConfig(key=hash_key("ann.secret"))})
+    >>> ring.find_known("ann.secret"), ring.check("ann.secret"), ring.find_known("ann.secret"), ring.check("ann.guess")
     (None, 'ann', 'ann', None)
     """
 
-    def __init__(self, clients: Mapping[str, Client], *, day: Callable[[], date] = today) -> None:
+    def __init__(self, clients: Mapping[str, ClientConfig], *, day: Callable[[], date] = read_day) -> None:
         self._clients, self._day = clients, day
         self._hasher = _hasher()
-        self._nobody = hashed(secrets.token_hex(32))
+        self._unknown_hash = hash_key(secrets.token_hex(32))
         self._secret = secrets.token_bytes(32)
         self._good: OrderedDict[bytes, str] = OrderedDict()
         self._lock = Lock()
@@ -84,14 +84,14 @@ class Keyring:
                 hint = f"shoal gateway-key {name} makes a key and its hash"
                 raise PolicyError("is not an argon2 hash", where=f"clients.{name}.key", hint=hint)
 
-    def known(self, key: str) -> str | None:
+    def find_known(self, key: str) -> str | None:
         """Return the client of a key that was checked before, and is still good; this is quick."""
         digest = self._digest(key)
         with self._lock:
             name = self._good.get(digest)
             if name is None:
                 return None
-            if self._expired(name):
+            if self._is_expired(name):
                 del self._good[digest]
                 return None
             self._good.move_to_end(digest)
@@ -101,13 +101,13 @@ class Keyring:
         """Return the client of a key; this takes the time of one hash, whether the key is good or not."""
         name = key if key in self._clients else key.rpartition(".")[0]
         client = self._clients.get(name)
-        stored = client.key if client is not None and not self._expired(name) else None
-        good = self._matches(stored or self._nobody, key[:_LONGEST]) and len(key) <= _LONGEST
+        stored = client.key if client is not None and not self._is_expired(name) else None
+        good = self._matches(stored or self._unknown_hash, key[:_MAX_LENGTH]) and len(key) <= _MAX_LENGTH
         if stored is None or not good:
             return None
         with self._lock:
             self._good[self._digest(key)] = name
-            while len(self._good) > _KNOWN:
+            while len(self._good) > _MAX_KNOWN:
                 self._good.popitem(last=False)
         return name
 
@@ -119,7 +119,7 @@ class Keyring:
         except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
             return False
 
-    def _expired(self, name: str) -> bool:
+    def _is_expired(self, name: str) -> bool:
         expires = self._clients[name].expires
         return expires is not None and expires < self._day()
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from shoal.auditing.notations import span_of
-from shoal.encoding.domains import STAR, Domain, Kind, read_set
+from shoal.encoding.domains import Domain, Kind
+from shoal.encoding.labels import PublishedValue, read_label
 from shoal.errors import Refused
 from shoal.gateway.request import Sign, Value
 from shoal.hierarchies.base import Hierarchy
 
-_WIDE = {"integer": (-(2**53), 2**53), "float": (-1e300, 1e300)}
 _AS_THEY_ARE = ("mask", "suppress", "intervals")
 """Hierarchies whose labels are ranges, masks and stars: any other text is a value."""
 _CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -36,8 +34,8 @@ class Meaning:
     missing: bool = False
     text: str | None = None
     """A label that may be named in a condition."""
-    pattern: str | None = None
-    """A mask that its values fit."""
+    mask: PublishedValue | None = None
+    """A mask that hides its values."""
 
     @property
     def bounded(self) -> bool:
@@ -61,8 +59,8 @@ class Meaning:
             return True
         if self.values is not None:
             return True if self.values <= wanted else None if self.values & wanted else False
-        if self.pattern is not None:
-            return None if any(re.fullmatch(self.pattern, str(one), re.S) for one in wanted) else False
+        if self.mask is not None:
+            return None if any(self.mask.covers(str(one)) for one in wanted) else False
         if not self.bounded:
             return None
         inside = [
@@ -114,8 +112,9 @@ def _compared(one: Any, sign: Sign, value: Any) -> bool:
 class Meanings:
     """Reads the texts of one column, from the policy and the text alone.
 
-    It never looks at the table: "20 - 30" stands for all ages from 20 to 29, whichever of them occur. So whether a
-    record matches a condition tells nothing beyond what is published of it.
+    It never looks at the table: "[20, 29]" stands for all ages from 20 to 29, whichever of them occur, and a label of a
+    hierarchy for all values that are declared under it. So whether a record matches a condition tells nothing beyond
+    what is published of it.
 
     Examples
     --------
@@ -150,29 +149,23 @@ class Meanings:
             return MISSING
         if self.exact or not isinstance(text, str):
             return Meaning(frozenset((comparable(text),)))
-        if text == STAR:
+        label = read_label(text, self.kind)
+        if label.form == "star":
             return ANYTHING
         if text in self.labels:
             return Meaning(self.labels[text], text=text)
-        return self._range(text) or self._set(text) or self._mask(text) or self._value(text)
+        if self._is_range(label):
+            ends = (label.least, label.greatest, label.with_least, label.with_greatest)
+            return Meaning(None, *ends, text=text)
+        if label.form == "set":
+            values = frozenset(_leaf(item, self.kind) for item in label.items if item is not None)
+            return Meaning(values, missing=None in label.items, text=text)
+        if label.form == "mask" and self.hierarchy is not None and self.hierarchy.key() == "mask":
+            return Meaning(text=text, mask=label)
+        return self._value(text)
 
-    def _range(self, text: str) -> Meaning | None:
-        if self.kind not in _WIDE:
-            return None
-        span = span_of(text, Domain.of(self.kind, list(_WIDE[self.kind])))
-        return None if span is None else Meaning(None, span.low, span.high, span.with_low, span.with_high, text=text)
-
-    def _set(self, text: str) -> Meaning | None:
-        members = read_set(text)
-        if not members:
-            return None
-        values = frozenset(_leaf(item, self.kind) for item in members if item is not None)
-        return Meaning(values, missing=None in members, text=text)
-
-    def _mask(self, text: str) -> Meaning | None:
-        if STAR not in text or self.hierarchy is None or self.hierarchy.key() != "mask":
-            return None
-        return Meaning(text=text, pattern=".*".join(map(re.escape, re.split(r"\*+", text))))
+    def _is_range(self, label: PublishedValue) -> bool:
+        return label.form == "range" and self.kind in ("integer", "float")
 
     def _value(self, text: str) -> Meaning:
         if self.hierarchy is None or self.hierarchy.key() in _AS_THEY_ARE:
@@ -194,7 +187,7 @@ class Meanings:
         for value in values:
             if value in texts and value in self.labels:
                 wanted |= self.labels[str(value)]
-            elif value not in texts or self._range(str(value)) is None:
+            elif value not in texts or not self._is_range(read_label(str(value), self.kind)):
                 wanted.add(self.literal(value, column))
         return frozenset(wanted), texts
 

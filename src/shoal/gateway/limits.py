@@ -6,17 +6,18 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
-_NAMES = 10_000
+from anyio import CapacityLimiter, to_thread
+
+_MAX_NAMES = 10_000
 """Names that are remembered; the one that was not seen for longest is forgotten first."""
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
-class Rates:
+class RateLimiter:
     """Counts requests by name: ``rate`` in a minute, all at once or one by one.
 
     Each name has a bucket of as many tokens as it may take in a minute, that fills up again steadily.
@@ -24,7 +25,7 @@ class Rates:
     Examples
     --------
     >>> now = [0.0]
-    >>> rates = Rates(clock=lambda: now[0])
+    >>> rates = RateLimiter(clock=lambda: now[0])
     >>> rates.take("ann", 2), rates.take("ann", 2), rates.take("ann", 2), rates.take("bob", 2)
     (0.0, 0.0, 30.0, 0.0)
     >>> now[0] = 30.0
@@ -48,7 +49,7 @@ class Rates:
                 return wait
             self._full_at[name] = full_at + each
             self._full_at.move_to_end(name)
-            while len(self._full_at) > _NAMES:
+            while len(self._full_at) > _MAX_NAMES:
                 self._full_at.popitem(last=False)
         return 0.0
 
@@ -59,58 +60,50 @@ class Rates:
                 self._full_at[name] -= 60 / rate
 
 
-class Busy(Exception):
+class QueueFull(Exception):
     """So many requests are waiting that another one cannot."""
 
 
-class TooLong(Exception):
+class DeadlineExceeded(Exception):
     """The work takes longer than a client waits; it goes on."""
 
 
-class Workers:
+class WorkerPool:
     """Threads that do the work, with a limit to what may wait for them."""
 
     def __init__(self, count: int, waiting: int, seconds: float) -> None:
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix="shoal-worker")
-        self._most, self._seconds = count + waiting, seconds
-        self.begun = 0
+        self._count, self._max_open, self._seconds = count, count + waiting, seconds
+        self._open: set[asyncio.Future[Any]] = set()
+
+    @property
+    def open_requests(self) -> int:
         """Requests that are being worked on, or wait for it."""
+        return len(self._open)
 
-    async def run(self, work: Callable[[], _Found]) -> _Found:
-        """Do some work in a thread; raise :class:`Busy` or :class:`TooLong`."""
-        if self.begun >= self._most:
-            raise Busy
-        self.begun += 1
-        loop = asyncio.get_running_loop()
-        waited: asyncio.Future[_Found] = loop.create_future()
-        self._pool.submit(self._do, work, loop, waited)
+    @cached_property
+    def _limiter(self) -> CapacityLimiter:
+        return CapacityLimiter(self._count)  # it belongs to the event loop
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Do some work in a thread; raise :class:`QueueFull` or :class:`DeadlineExceeded`."""
+        if len(self._open) >= self._max_open:
+            raise QueueFull
+        task = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._limiter))
+        self._open.add(task)
+        task.add_done_callback(self._end)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await waited
-        except TimeoutError:
-            if waited.cancelled():
-                raise TooLong from None
-            raise
+            return await asyncio.wait_for(asyncio.shield(task), self._seconds)  # what takes too long goes on
+        except TimeoutError as error:
+            if task.done() and task.exception() is error:
+                raise
+            raise DeadlineExceeded from None
 
-    def _do(self, work: Callable[[], _Found], loop: asyncio.AbstractEventLoop, waited: asyncio.Future[_Found]) -> None:
-        found: _Found | None = None
-        error: Exception | None = None
-        try:
-            found = work()
-        except Exception as raised:
-            error = raised
-        with suppress(RuntimeError):  # the service has ended, and nobody waits
-            loop.call_soon_threadsafe(self._ended, waited, found, error)
+    def _end(self, task: asyncio.Future[Any]) -> None:
+        self._open.discard(task)
+        if not task.cancelled():
+            task.exception()  # where nobody waits any more, asyncio would log its text, which may hold data
 
-    def _ended(self, waited: asyncio.Future[Any], found: Any, error: Exception | None) -> None:
-        self.begun -= 1
-        if waited.done():  # whoever waited has gone; an error goes with them, for its text may hold data
-            return
-        if error is None:
-            waited.set_result(found)
-        else:
-            waited.set_exception(error)
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Wait for what was begun."""
-        self._pool.shutdown(wait=True)
+        if self._open:
+            await asyncio.wait(self._open)

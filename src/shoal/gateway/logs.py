@@ -25,20 +25,20 @@ class Log:
 
     def write(self, event: str, **fields: Any) -> None:
         """Write one line; fields without a value are left out."""
-        told = {name: value for name, value in fields.items() if value not in (None, (), [], "")}
-        line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **told})
+        present = {name: value for name, value in fields.items() if value not in (None, (), [], "")}
+        line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **present})
         with self._lock:
             self._stream.write(line + "\n")
             self._stream.flush()
 
-    def failed(self, error: BaseException, **fields: Any) -> None:
+    def write_error(self, error: BaseException, **fields: Any) -> None:
         """Write that something went wrong inside: its kind and where, not its text, which may hold data."""
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else None
         self.write("failed", error=type(error).__name__, where=where, **fields)
 
 
-class ToLog(logging.Handler):
+class LogHandler(logging.Handler):
     """Sends what libraries log to a :class:`Log`: their own words, without the values that go with them."""
 
     def __init__(self, log: Log) -> None:
@@ -49,5 +49,5 @@ class ToLog(logging.Handler):
         """Write a record; its arguments and its traceback are left out."""
         error = record.exc_info[1] if record.exc_info else None
         kind = type(error).__name__ if error is not None else None
-        said = str(record.msg).splitlines()[0] if not record.exc_info and record.msg else None
-        self._log.write("library", logger=record.name, level=record.levelname, said=said, error=kind)
+        text = str(record.msg).splitlines()[0] if not record.exc_info and record.msg else None
+        self._log.write("library", logger=record.name, level=record.levelname, said=text, error=kind)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +16,28 @@ import polars as pl
 
 from shoal.errors import Fault, Refused, ShoalError, Unavailable, nearest
 from shoal.gateway.config import GatewayConfig
-from shoal.gateway.deciding import Decided, Outcome, decide
-from shoal.gateway.language import Join, Schema, parse
-from shoal.gateway.ledger import Entry, Ledger
-from shoal.gateway.owned_tables import Holding, holdings_of
+from shoal.gateway.decisions import Decision, OwnerAnswer, decide
+from shoal.gateway.language import Join, Schema, parse_sql
+from shoal.gateway.ledger import Ledger, LedgerEntry
+from shoal.gateway.owned_tables import OwnedTable, open_owned_tables
 from shoal.gateway.request import Request
 from shoal.gateway.sources import DataSource
-from shoal.gateway.uniting import Layout, united
+from shoal.gateway.union import UnionLayout, unite_answers
 
-_LONGEST = 64
+_MAX_NUMBER = 64
 """Characters of a request's number."""
 _OWNERS = 8
 """Owners that are asked at once, where several hold a table."""
-_UNDERSTOOD = 2_000
-"""Texts whose meaning is remembered."""
+_PARSED = 2_000
+"""Texts that need not be parsed again."""
 _SHORT = 1_000
-"""Characters of a text whose meaning is remembered: a long list of values takes more place than it saves time."""
+"""Characters of such a text: a long list of values takes more room than it saves time."""
 _TRIES = 20
 """How often a request is decided again because the client got another answer meanwhile."""
 
 
 @dataclass(frozen=True)
-class Part:
+class AnswerPart:
     """What one owner gave."""
 
     table: pl.DataFrame
@@ -44,28 +45,28 @@ class Part:
     """Its hash in the ledger."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a client gets."""
 
     request: str
     """The number under which the ledger has it."""
     table: pl.DataFrame
-    decisions: tuple[Decided, ...]
+    decisions: tuple[Decision, ...]
     """One for each owner that answered."""
     refusals: dict[str, tuple[Fault, ...]]
     """Owner → why it did not answer."""
     notes: tuple[str, ...] = ()
-    parts: Mapping[str, Part] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, AnswerPart] = field(default_factory=dict, repr=False)
     """Owner → what it gave, as the ledger has it."""
-    layout: Layout = field(default_factory=Layout, repr=False)
+    layout: UnionLayout = field(default_factory=UnionLayout, repr=False)
     """How the table was put together from the parts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the table as plain data."""
         return {
             "request": self.request,
-            "decisions": [decided.to_dict() for decided in self.decisions],
+            "decisions": [decision.to_dict() for decision in self.decisions],
             "refusals": {owner: [fault.to_dict() for fault in faults] for owner, faults in self.refusals.items()},
             "notes": list(self.notes),
         }
@@ -90,15 +91,14 @@ class Gateway:
     def __init__(self, config: GatewayConfig, *, sources: Mapping[str, DataSource] | None = None) -> None:
         self.config = config
         self.ledger = Ledger(config.ledger, config.ledger_key)
-        given = sources or {}
-        held = [one for name, owner in config.owners.items() for one in holdings_of(name, owner, given.get(name))]
         self._pool = ThreadPoolExecutor(_OWNERS, thread_name_prefix="shoal-owner")
-        self.failed: Callable[[Exception], None] = lambda error: None
-        """Is told of errors inside, which clients do not see."""
-        self._holdings: dict[str, list[Holding]] = {}
-        for holding in held:
-            holding.seal = self.ledger.sealed
-            self._holdings.setdefault(holding.name, []).append(holding)
+        self.on_error: Callable[[Exception], None] = lambda error: None
+        """Is called with errors inside, which clients do not see."""
+        self._tables: dict[str, list[OwnedTable]] = {}
+        for name, owner in config.owners.items():
+            for table in open_owned_tables(name, owner, (sources or {}).get(name)):
+                table.seal = self.ledger.seal
+                self._tables.setdefault(table.name, []).append(table)
 
     @classmethod
     def read(cls, path: str | Path) -> Gateway:
@@ -107,38 +107,38 @@ class Gateway:
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the tables that can be asked for now, with their columns."""
-        found = {}
-        for name, holders in self._holdings.items():
-            if not holders[0].is_join:
+        columns = {}
+        for name, tables in self._tables.items():
+            if not tables[0].is_join:
                 with suppress(Unavailable):
-                    found[name] = self._columns(holders)
-        return found
+                    columns[name] = self._read_columns(tables)
+        return columns
 
     def joins(self) -> tuple[Join, ...]:
         """Return the joins that can be asked for."""
-        return self._schema("").joins
+        return self._read_schema("").joins
 
-    def holders(self) -> dict[str, list[str]]:
+    def list_owners(self) -> dict[str, list[str]]:
         """Return the owners of each table and join."""
-        return {name: [holder.owner for holder in holders] for name, holders in self._holdings.items()}
+        return {name: [table.owner for table in tables] for name, tables in self._tables.items()}
 
-    def reachable(self) -> dict[str, bool]:
+    def check_owners(self) -> dict[str, bool]:
         """Return for each owner whether its tables can be reached; nothing of them is read."""
-        found: dict[str, bool] = {}
-        for holding in (one for holders in self._holdings.values() for one in holders):
-            found[holding.owner] = found.get(holding.owner, True) and holding.reachable()
-        return found
+        reachable: dict[str, bool] = {}
+        for table in chain.from_iterable(self._tables.values()):
+            reachable[table.owner] = reachable.get(table.owner, True) and table.is_reachable()
+        return reachable
 
     def prepare(self) -> None:
         """Read and anonymize every table with one recoding, so that the first request need not wait for it."""
-        for holding in (one for holders in self._holdings.values() for one in holders):
+        for table in chain.from_iterable(self._tables.values()):
             try:
-                if holding.said.recoding == "one":
-                    holding.whole(holding.now())
+                if table.config.recoding == "one":
+                    table.release_table(table.read_current())
             except (Refused, Unavailable):  # told when it is asked for
                 continue
             except Exception as error:
-                self.failed(error)
+                self.on_error(error)
 
     def ask(self, client: str, text: str, *, owner_column: bool = False, request: str | None = None) -> Answer:
         """Answer a request in SQL.
@@ -162,103 +162,115 @@ class Gateway:
         known = self.config.clients.get(client)
         if known is None or "client" not in known.roles:
             raise Refused("this client may not ask", where="client")
-        if request is not None and not 0 < len(request) <= _LONGEST:
+        if request is not None and not 0 < len(request) <= _MAX_NUMBER:
             raise Refused("the number of the request is too long", where="request", got=f"{len(request)} characters")
-        asked = self._parsed(text)
+        parsed = self._parse(text)
         column = self.config.owner_column if owner_column else None
-        if column in [item.name for item in asked.items]:
+        if column in [item.name for item in parsed.items]:
             hint = "rename it: AS …"
             raise Refused("the answer has a column of the owner column's name", where=str(column), hint=hint)
         number = request or secrets.token_hex(16)
-        outcomes, refusals = self._ask_owners(asked, client, number)
-        decisions = tuple(outcome.decided for outcome, _ in outcomes.values())
-        parts = {owner: Part(outcome.found.table, digest) for owner, (outcome, digest) in outcomes.items()}
-        layout = Layout.of(asked, column)
-        table, notes = united({owner: part.table for owner, part in parts.items()}, layout, known.rows)
-        return Answer(number, table, decisions, refusals, notes, parts, layout)
+        answers, refusals = self._ask_owners(parsed, client, number)
+        parts = {owner: AnswerPart(answer.evaluation.table, digest) for owner, (answer, digest) in answers.items()}
+        layout = UnionLayout.of(parsed, column)
+        table, notes = unite_answers({owner: part.table for owner, part in parts.items()}, layout, known.rows)
+        return Answer(
+            request=number,
+            table=table,
+            decisions=tuple(answer.decision for answer, _ in answers.values()),
+            refusals=refusals,
+            notes=notes,
+            parts=parts,
+            layout=layout,
+        )
 
-    def _parsed(self, text: str) -> Request:
-        schema = self._schema(text)
+    def _parse(self, text: str) -> Request:
+        schema = self._read_schema(text)
         if len(text) > _SHORT:
-            return parse(text, schema)
-        return _understood(text, tuple(schema.tables.items()), schema.joins)
+            return parse_sql(text, schema)
+        return _parse_once(text, tuple(schema.tables.items()), schema.joins)
 
-    def _schema(self, text: str) -> Schema:
+    def _read_schema(self, text: str) -> Schema:
         """Return what can be asked for; tables whose name is not in the request need not be read."""
-        tables: dict[str, tuple[str, ...]] = {}
+        columns: dict[str, tuple[str, ...]] = {}
         joins: list[Join] = []
-        for name, holders in self._holdings.items():
-            if holders[0].is_join:
-                said: Any = holders[0].said
-                joins.append(Join(name, said.left, said.right))
+        for name, tables in self._tables.items():
+            if tables[0].is_join:
+                config: Any = tables[0].config
+                joins.append(Join(name, config.left, config.right))
             elif name.lower() in text.lower():
-                tables[name] = self._columns(holders)
+                columns[name] = self._read_columns(tables)
             else:
-                tables[name] = ()
-        return Schema(tables, tuple(joins))
+                columns[name] = ()
+        return Schema(columns, tuple(joins))
 
-    def _columns(self, holders: list[Holding]) -> tuple[str, ...]:
+    def _read_columns(self, tables: list[OwnedTable]) -> tuple[str, ...]:
         """Return the columns of a table, from the first owner that can be reached."""
-        for holder in holders:
+        for table in tables:
             try:
-                return tuple(holder.now().frame.columns)
+                return tuple(table.read_current().frame.columns)
             except Unavailable:
                 continue
             except Exception as error:  # a column that cannot be published, say
-                self.failed(error)
-        raise Unavailable("no owner of this table can be reached", where=holders[0].name)
+                self.on_error(error)
+        raise Unavailable("no owner of this table can be reached", where=tables[0].name)
 
     def _ask_owners(
-        self, asked: Request, client: str, number: str
-    ) -> tuple[dict[str, tuple[Outcome, str]], dict[str, tuple[Fault, ...]]]:
-        holders = self._holdings.get(asked.table, [])
-        if not holders:
-            raise Refused("no owner holds this table", where="from", hint=nearest(asked.table, self._holdings))
-        at_once = self._pool.map if len(holders) > 1 else map
-        tried = list(at_once(lambda holder: self._tried(holder, asked, client, number), holders))
-        answers = {holder.owner: found for holder, found in zip(holders, tried, strict=True)}
-        outcomes = {owner: found for owner, found in answers.items() if not isinstance(found, ShoalError)}
-        errors = {owner: found for owner, found in answers.items() if isinstance(found, ShoalError)}
-        if not outcomes:
+        self, request: Request, client: str, number: str
+    ) -> tuple[dict[str, tuple[OwnerAnswer, str]], dict[str, tuple[Fault, ...]]]:
+        tables = self._tables.get(request.table, [])
+        if not tables:
+            raise Refused("no owner holds this table", where="from", hint=nearest(request.table, self._tables))
+        at_once = self._pool.map if len(tables) > 1 else map
+        outcomes = list(at_once(lambda table: self._ask_safely(table, request, client, number), tables))
+        replies = {table.owner: outcome for table, outcome in zip(tables, outcomes, strict=True)}
+        answers = {owner: reply for owner, reply in replies.items() if not isinstance(reply, ShoalError)}
+        errors = {owner: reply for owner, reply in replies.items() if isinstance(reply, ShoalError)}
+        if not answers:
             kind = Refused if any(isinstance(error, Refused) for error in errors.values()) else Unavailable
             raise kind([fault for error in errors.values() for fault in error.faults])
-        return outcomes, {owner: error.faults for owner, error in errors.items()}
+        return answers, {owner: error.faults for owner, error in errors.items()}
 
-    def _tried(self, holder: Holding, asked: Request, client: str, number: str) -> tuple[Outcome, str] | ShoalError:
-        """Ask one owner; whatever goes wrong must not spoil the other owners' answers."""
+    def _ask_safely(
+        self, table: OwnedTable, request: Request, client: str, number: str
+    ) -> tuple[OwnerAnswer, str] | ShoalError:
+        """Ask one owner; whatever goes wrong must not spoil the other owners' answers.
+
+        An answer that fails its verification is one of these: the log says so, the client is told nothing of it.
+        """
         try:
-            return self._ask_one(holder, asked, client, number)
+            return self._ask_owner(table, request, client, number)
         except (Refused, Unavailable) as error:
             return error
         except Exception as error:  # its text may hold data
-            self.failed(error)
-            return Unavailable("the owner could not answer", where=asked.table)
+            self.on_error(error)
+            return Unavailable("the owner could not answer", where=request.table)
 
-    def _ask_one(self, holder: Holding, asked: Request, client: str, number: str) -> tuple[Outcome, str]:
+    def _ask_owner(self, table: OwnedTable, request: Request, client: str, number: str) -> tuple[OwnerAnswer, str]:
         """Let one owner decide, and enter its answer before it leaves; return it with its hash."""
         for turn in range(_TRIES):
-            earlier = self.ledger.earlier(client, holder.family, remembered=turn == 0)
-            outcome = decide(holder, asked, earlier)
-            entry = Entry(
+            history = self.ledger.read_history(client, table.family, cached=turn == 0)
+            answer = decide(table, request, history)
+            entry = LedgerEntry(
                 request=number,
-                asked=self.ledger.sealed(repr(asked)),
+                request_hash=self.ledger.seal(repr(request)),
                 client=client,
-                owner=holder.owner,
-                family=holder.family,
-                table=holder.name,
-                version=outcome.decided.version,
-                action=outcome.decided.action,
-                weights=outcome.weights,
-                digest=self.ledger.digest(outcome.found.content),
-                groups=outcome.groups,
-                decision=outcome.decided.to_dict(),
+                owner=table.owner,
+                family=table.family,
+                table=table.name,
+                version=answer.decision.version,
+                action=answer.decision.action,
+                weights=answer.weights,
+                digest=self.ledger.digest(answer.evaluation.content_hash),
+                groups=answer.groups,
+                decision=answer.decision.to_dict(),
             )
-            if self.ledger.append(entry, earlier.newest):
-                return outcome, entry.digest
-        raise Refused("too many requests of this client at once", where=holder.name)
+            if self.ledger.append(entry, history.newest):
+                return answer, entry.digest
+        raise Refused("too many requests of this client at once", where=table.name)
 
 
-@lru_cache(_UNDERSTOOD)
-def _understood(text: str, tables: tuple[tuple[str, tuple[str, ...]], ...], joins: tuple[Join, ...]) -> Request:
-    """Return the meaning of a text; reading SQL costs more than answering what was answered before."""
-    return parse(text, Schema(dict(tables), joins))
+@lru_cache(_PARSED)
+def _parse_once(text: str, tables: tuple[tuple[str, tuple[str, ...]], ...], joins: tuple[Join, ...]) -> Request:
+    """Return what a text asks for; reading SQL costs more than answering what was answered before."""
+    return parse_sql(text, Schema(dict(tables), joins))

@@ -2,75 +2,50 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from threading import Lock
+from collections.abc import Callable
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-Labels = tuple[tuple[str, str], ...]
 
 
 class Metrics:
-    """Counts requests, decisions and seconds.
+    """Counts requests, decisions and seconds; labels are words of the service's own, never a client's text.
 
     Examples
     --------
-    >>> metrics = Metrics()
-    >>> metrics.count("shoal_decisions_total", action="release")
-    >>> metrics.took("/query", 0.02)
-    >>> print(metrics.text({"shoal_requests_open": 1}))  # doctest: +ELLIPSIS
-    # TYPE shoal_decisions_total counter
-    shoal_decisions_total{action="release"} 1
-    # TYPE shoal_request_seconds histogram
-    shoal_request_seconds_bucket{endpoint="/query",le="0.005"} 0
-    ...
-    # TYPE shoal_requests_open gauge
-    shoal_requests_open 1
-    <BLANKLINE>
+    >>> metrics = Metrics(open_requests=lambda: 1)
+    >>> metrics.count_decision("release")
+    >>> metrics.count_request("/query", 200, 0.02)
+    >>> [line for line in metrics.to_text().splitlines() if line.startswith("shoal_decisions_total")]
+    ['shoal_decisions_total{action="release"} 1.0']
     """
 
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[Labels]] = {}
-        self._times: dict[str, list[int]] = {}
-        self._sums: Counter[str] = Counter()
-        self._lock = Lock()
+    def __init__(self, open_requests: Callable[[], float]) -> None:
+        self._registry = registry = CollectorRegistry()
+        labels = ["endpoint", "status"]
+        self._requests = Counter("shoal_requests_total", "HTTP requests.", labels, registry=registry)
+        self._decisions = Counter("shoal_decisions_total", "What owners decided.", ["action"], registry=registry)
+        self._keys = Counter("shoal_keys_refused_total", "Keys that are not good.", registry=registry)
+        self._seconds = Histogram(
+            "shoal_request_seconds", "How long requests take.", ["endpoint"], buckets=_BOUNDS, registry=registry
+        )
+        Gauge("shoal_requests_open", "Requests that are answered now.", registry=registry).set_function(open_requests)
 
-    def count(self, name: str, **labels: str) -> None:
-        """Count one thing; labels are words of the service's own, never a client's text."""
-        with self._lock:
-            self._counts.setdefault(name, Counter())[tuple(sorted(labels.items()))] += 1
+    def count_request(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request, and note how long it took."""
+        self._requests.labels(endpoint, str(status)).inc()
+        self._seconds.labels(endpoint).observe(seconds)
 
-    def took(self, endpoint: str, seconds: float) -> None:
-        """Note how long a request took."""
-        with self._lock:
-            times = self._times.setdefault(endpoint, [0] * (len(_BOUNDS) + 1))
-            times[bisect_left(_BOUNDS, seconds)] += 1
-            self._sums[endpoint] += seconds  # type: ignore[assignment]
+    def count_decision(self, action: str) -> None:
+        """Count what an owner decided."""
+        self._decisions.labels(action).inc()
 
-    def text(self, gauges: Mapping[str, float]) -> str:
+    def count_refused_key(self) -> None:
+        """Count a key that is not good."""
+        self._keys.inc()
+
+    def to_text(self) -> str:
         """Return everything as Prometheus reads it."""
-        with self._lock:
-            lines = [line for name in sorted(self._counts) for line in _counter(name, self._counts[name])]
-            lines += self._histogram("shoal_request_seconds")
-        for name, value in gauges.items():
-            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
-        return "\n".join(lines) + "\n"
-
-    def _histogram(self, name: str) -> Iterable[str]:
-        yield f"# TYPE {name} histogram"
-        for endpoint, times in sorted(self._times.items()):
-            total = 0
-            for bound, count in zip((*_BOUNDS, None), times, strict=True):
-                total += count
-                upper = "+Inf" if bound is None else f"{bound:g}"
-                yield f'{name}_bucket{{endpoint="{endpoint}",le="{upper}"}} {total}'
-            yield f'{name}_sum{{endpoint="{endpoint}"}} {self._sums[endpoint]:g}'
-            yield f'{name}_count{{endpoint="{endpoint}"}} {total}'
-
-
-def _counter(name: str, counts: Counter[Labels]) -> Iterable[str]:
-    yield f"# TYPE {name} counter"
-    for labels, count in sorted(counts.items()):
-        told = ",".join(f'{label}="{value}"' for label, value in labels)
-        yield f"{name}{{{told}}} {count}" if told else f"{name} {count}"
+        return generate_latest(self._registry).decode()

@@ -22,27 +22,27 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import LedgerError
-from shoal.gateway.answering import content
-from shoal.gateway.config import Kept
+from shoal.gateway.config import RetentionConfig
+from shoal.gateway.evaluation import hash_records
 from shoal.gateway.formats import Reply
 from shoal.gateway.ledger import Ledger
-from shoal.gateway.mediator import Answer, Part
-from shoal.gateway.uniting import Layout, united
+from shoal.gateway.mediator import Answer, AnswerPart
+from shoal.gateway.union import UnionLayout, unite_answers
 
-_OFTEN = 600
+_INTERVAL = 600
 """Seconds between two times that old answers are looked for."""
 _DAY = 24 * 60 * 60
 
 
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, kw_only=True)
+class KeptAnswer:
     """What is kept of an answer beside its records."""
 
     asked: str
     """A keyed hash of the request's text."""
     parts: dict[str, str]
     """Owner → the hash of what it gave."""
-    layout: Layout
+    layout: UnionLayout
     rows: int
     """How many records the client got."""
     explanation: dict[str, Any]
@@ -52,59 +52,65 @@ class Record:
         return json.dumps({**vars(self), "layout": self.layout.to_dict()}, ensure_ascii=False).encode()
 
     @classmethod
-    def from_json(cls, data: bytes) -> Record:
+    def from_json(cls, data: bytes) -> KeptAnswer:
         """Return a record as it lay on the disk."""
-        said = json.loads(data)
-        return cls(**{**said, "layout": Layout.from_dict(said["layout"])})
+        fields = json.loads(data)
+        return cls(**{**fields, "layout": UnionLayout.from_dict(fields["layout"])})
 
 
 class Releases:
     """The answers that clients may fetch again."""
 
-    def __init__(self, kept: Kept, ledger: Ledger, *, clock: Callable[[], float] = time.time) -> None:
-        folder = kept.folder or f"{ledger.path}.releases"
+    def __init__(self, config: RetentionConfig, ledger: Ledger, *, clock: Callable[[], float] = time.time) -> None:
+        folder = config.folder or f"{ledger.path}.releases"
         self._records, self._contents = Path(folder) / "records", Path(folder) / "contents"
-        self._kept, self._ledger, self._clock = kept, ledger, clock
+        self._config, self._ledger, self._clock = config, ledger, clock
         for path in (self._records, self._contents):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._tidied, self._tidying = 0.0, Lock()
-        self._given: dict[str, float] = {}
+        self._stored: dict[str, float] = {}
         """Hash → when it was known to lie there."""
 
-    def asked(self, text: str, owner_column: bool) -> str:
+    def hash_request(self, text: str, owner_column: bool) -> str:
         """Return the hash by which a request is known again."""
-        return self._ledger.sealed(f"{owner_column} {text}")
+        return self._ledger.seal(f"{owner_column} {text}")
 
-    def keep(self, client: str, asked: str, answer: Answer) -> Reply:
+    def keep(self, client: str, request_hash: str, answer: Answer) -> Reply:
         """Keep an answer, and return it as it leaves."""
         for part in answer.parts.values():
-            self._keep(part)
+            self._keep_part(part)
         parts = {owner: part.digest for owner, part in answer.parts.items()}
-        record = Record(asked, parts, answer.layout, answer.table.height, answer.to_dict())
+        record = KeptAnswer(
+            asked=request_hash,
+            parts=parts,
+            layout=answer.layout,
+            rows=answer.table.height,
+            explanation=answer.to_dict(),
+        )
         _write(self._path(client, answer.request), record.to_json())
         self.tidy()
         return Reply(answer.table, record.explanation)
 
-    def _keep(self, part: Part) -> None:
+    def _keep_part(self, part: AnswerPart) -> None:
         """Keep what an owner gave, once; how old it is counts from when it was given last."""
         now = self._clock()
-        if now - self._given.get(part.digest, 0.0) < _OFTEN:
+        if now - self._stored.get(part.digest, 0.0) < _INTERVAL:
             return
         path = self._contents / part.digest
         try:
             os.utime(path)
         except FileNotFoundError:
             _write(path, part.table.clone().write_ipc(None, compression="zstd").getvalue())  # it is shared
-        self._given[part.digest] = now
+        self._stored[part.digest] = now
 
-    def record(self, client: str, number: str) -> Record | None:
+    def read_record(self, client: str, number: str) -> KeptAnswer | None:
         """Return what is kept of a client's own answer, beside its records."""
         try:
-            return Record.from_json(self._path(client, number).read_bytes())
+            return KeptAnswer.from_json(self._path(client, number).read_bytes())
         except (FileNotFoundError, ValueError, KeyError, TypeError):  # gone, or cut short when the machine stopped
             return None
 
-    def reply(self, client: str, number: str) -> Reply | None:
+    def read_reply(self, client: str, number: str) -> Reply | None:
         """Return a client's own answer as it was, or nothing if it is not there any more.
 
         Raises
@@ -112,36 +118,36 @@ class Releases:
         LedgerError
             What lies on the disk is not what the ledger says the client got.
         """
-        record = self.record(client, number)
+        record = self.read_record(client, number)
         if record is None:
             return None
         entered = self._ledger.digests(client, number)
         parts: dict[str, pl.DataFrame] = {}
         for owner, digest in record.parts.items():
-            table = self._content(digest)
+            table = self._read_content(digest)
             if table is None:
                 return None
-            if entered.get(owner) != digest or self._ledger.digest(content(table)) != digest:
+            if entered.get(owner) != digest or self._ledger.digest(hash_records(table)) != digest:
                 raise LedgerError("the answer that is kept is not the one in the ledger", where="release")
             parts[owner] = table
-        return Reply(united(parts, record.layout)[0][: record.rows], record.explanation)
+        return Reply(unite_answers(parts, record.layout)[0][: record.rows], record.explanation)
 
     def tidy(self, *, now: bool = False) -> None:
         """Remove what is too old or too much, now and then."""
-        if not now and self._clock() - self._tidied < _OFTEN:
+        if not now and self._clock() - self._tidied < _INTERVAL:
             return
         with self._tidying:
             self._tidied = self._clock()
-            self._given.clear()
-            found = [path for folder in (self._records, self._contents) for path in folder.iterdir()]
-            told = sorted(((stat.st_mtime, stat.st_size, path) for path, stat in _stats(found)), reverse=True)
+            self._stored.clear()
+            paths = [path for folder in (self._records, self._contents) for path in folder.iterdir()]
+            newest_first = sorted(((stat.st_mtime, stat.st_size, path) for path, stat in _stat(paths)), reverse=True)
             size = 0
-            for changed, bytes_, path in told:
+            for changed, bytes_, path in newest_first:
                 size += bytes_
-                if size > self._kept.size or changed < self._tidied - self._kept.days * _DAY:
+                if size > self._config.size or changed < self._tidied - self._config.days * _DAY:
                     path.unlink(missing_ok=True)
 
-    def _content(self, digest: str) -> pl.DataFrame | None:
+    def _read_content(self, digest: str) -> pl.DataFrame | None:
         try:
             return pl.read_ipc((self._contents / digest).read_bytes())
         except FileNotFoundError:
@@ -151,16 +157,16 @@ class Releases:
 
     def _path(self, client: str, number: str) -> Path:
         """Return where the answer to a client's number lies; another client's number lies elsewhere."""
-        said = json.dumps([client, number]).encode()
-        return self._records / f"{hashlib.blake2b(said, digest_size=20).hexdigest()}.json"
+        key = json.dumps([client, number]).encode()
+        return self._records / f"{hashlib.blake2b(key, digest_size=20).hexdigest()}.json"
 
 
-def _stats(paths: list[Path]) -> list[tuple[Path, os.stat_result]]:
-    found = []
+def _stat(paths: list[Path]) -> list[tuple[Path, os.stat_result]]:
+    stats = []
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
-            found.append((path, path.stat()))
-    return found
+            stats.append((path, path.stat()))
+    return stats
 
 
 _RUN, _NUMBERS = secrets.token_hex(8), count()

@@ -103,23 +103,23 @@ class Request:
 
         Examples
         --------
-        >>> asked = Request("people", (Item("sex", "sex"),), where=Not(Compare("age", ">", 30)), group_by=("sex",))
-        >>> asked.touched
+        >>> request = Request("people", (Item("sex", "sex"),), where=Not(Compare("age", ">", 30)), group_by=("sex",))
+        >>> request.touched
         ('sex', 'age')
         """
         shown = [item.column for item in self.items if item.column is not None]
         ordered = {order.name for order in self.order_by}
         sorted_by = [item.column for item in self.items if item.name in ordered and item.column is not None]
-        return tuple(dict.fromkeys([*shown, *named(self.where), *self.group_by, *sorted_by, *self.joined_by]))
+        return tuple(dict.fromkeys([*shown, *iterate_columns(self.where), *self.group_by, *sorted_by, *self.joined_by]))
 
 
-def named(condition: Condition | None) -> Iterator[str]:
+def iterate_columns(condition: Condition | None) -> Iterator[str]:
     """Yield the columns that a condition names."""
     match condition:
         case Compare() | Among() | IsNull():
             yield condition.column
         case Not():
-            yield from named(condition.part)
+            yield from iterate_columns(condition.part)
         case Every() | Some():
             for part in condition.parts:
-                yield from named(part)
+                yield from iterate_columns(part)

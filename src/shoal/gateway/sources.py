@@ -24,12 +24,12 @@ from shoal.errors import MissingExtra, ShoalError, Unavailable
 from shoal.gateway.postgres import connect
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return a name as SQL quotes it.
 
     Examples
     --------
-    >>> print(quoted('a "b"; --'))
+    >>> print(quote('a "b"; --'))
     "a ""b""; --"
     """
     if "\0" in name:
@@ -45,7 +45,7 @@ def select(table: str, columns: Sequence[str]) -> str:
     >>> select("people", ["age", "sex"])
     'SELECT "age", "sex" FROM "people"'
     """
-    return f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)}"
+    return f"SELECT {', '.join(map(quote, columns))} FROM {quote(table)}"
 
 
 class DataSource(ABC):
@@ -63,7 +63,7 @@ class DataSource(ABC):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
 
-    def reachable(self, table: str) -> bool:
+    def is_reachable(self, table: str) -> bool:
         """Return whether the table is there, without reading a record."""
         try:
             return bool(self.columns(table))
@@ -71,7 +71,7 @@ class DataSource(ABC):
             return False
 
 
-class Files(DataSource):
+class FileSource(DataSource):
     """Tables that are files: CSV, Parquet and whatever else shoal reads, with the types that it gives them.
 
     DuckDB could read them too, but would take the ZIP code 02139 for a number: the same policy has to give the same
@@ -85,7 +85,7 @@ class Files(DataSource):
         """Return the columns of a file."""
         return tuple(self.read(table).columns)
 
-    def reachable(self, table: str) -> bool:
+    def is_reachable(self, table: str) -> bool:
         """Return whether the file is there."""
         return self.files[table].is_file()
 
@@ -101,7 +101,7 @@ class Files(DataSource):
             raise Unavailable("the file cannot be read", where=table) from None
 
 
-class DuckDB(DataSource):
+class DuckDBSource(DataSource):
     """Tables of a DuckDB database: a file, opened to read only, or a connection of the caller's."""
 
     def __init__(self, database: object) -> None:
@@ -116,35 +116,35 @@ class DuckDB(DataSource):
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        described = self._with(lambda db: db.execute(f"SELECT * FROM {quoted(table)} LIMIT 0").description, table)
+        described = self._use(lambda db: db.execute(f"SELECT * FROM {quote(table)} LIMIT 0").description, table)
         return tuple(str(column[0]) for column in described)
 
     def version(self, table: str) -> str:
         """Return when the file changed last; in memory, a hash of what the table holds."""
         if self._files:
             return _stamp(self._files)
-        names = ", ".join(map(quoted, self.columns(table)))
-        statement = f"SELECT count(*), sum(hash({names})::HUGEINT), bit_xor(hash({names})) FROM {quoted(table)}"
-        return _hashed(self._with(lambda db: db.execute(statement).fetchone(), table))
+        names = ", ".join(map(quote, self.columns(table)))
+        statement = f"SELECT count(*), sum(hash({names})::HUGEINT), bit_xor(hash({names})) FROM {quote(table)}"
+        return _hash(self._use(lambda db: db.execute(statement).fetchone(), table))
 
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         statement = select(table, self.columns(table))
-        frame: pl.DataFrame = self._with(lambda db: open_table(db.sql(statement)).frame, table)
+        frame: pl.DataFrame = self._use(lambda db: open_table(db.sql(statement)).frame, table)
         return frame
 
-    def _with(self, use: Callable[[Any], Any], table: str) -> Any:
+    def _use(self, action: Callable[[Any], Any], table: str) -> Any:
         try:
             if self._connection is not None:
-                return use(self._connection.cursor())
+                return action(self._connection.cursor())
             settings = {"enable_external_access": "false", "lock_configuration": "true"}
             with self._duckdb.connect(str(self.path), read_only=True, config=settings) as connection:
-                return use(connection)
+                return action(connection)
         except self._duckdb.Error:  # its text may hold values
             raise Unavailable("the database cannot be read", where=table) from None
 
 
-class PostgreSQL(DataSource):
+class PostgresSource(DataSource):
     """Tables of a PostgreSQL database, in transactions that cannot write.
 
     A table is hashed again only if a transaction of the server wrote something since: as long as the server's snapshot
@@ -158,16 +158,16 @@ class PostgreSQL(DataSource):
             raise MissingExtra.of("psycopg", "gateway", "reading a PostgreSQL database") from None
         self._psycopg = psycopg
         self._url, self._timeout = url, timeout
-        self._rests_until = 0.0
+        self._retry_at = 0.0
         self._lock = Lock()
-        self._kept: Any = None
+        self._snapshot_connection: Any = None
         """A connection that only asks for the snapshot: a new one for each request would cost more than the answer."""
         self._seen: dict[str, tuple[str, str]] = {}
         """Table → the server's snapshot when it was hashed, and its version."""
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        ((names, _),) = self._fetch(table, f"SELECT * FROM {quoted(table)} LIMIT 0")
+        ((names, _),) = self._fetch(table, f"SELECT * FROM {quote(table)} LIMIT 0")
         return tuple(names)
 
     def version(self, table: str) -> str:
@@ -175,12 +175,12 @@ class PostgreSQL(DataSource):
         snapshot, version = self._seen.get(table, ("", ""))
         if version and self._snapshot(table) == snapshot:
             return version
-        row = f"ROW({', '.join(map(quoted, self.columns(table)))})::text"
+        row = f"ROW({', '.join(map(quote, self.columns(table)))})::text"
         hashed = f"count(*), sum(hashtextextended({row}, 0)), sum(hashtextextended({row}, 1))"
-        kind = f"SELECT relkind FROM pg_class WHERE oid = {_literal(quoted(table))}::regclass"
-        told = self._fetch(table, _SNAPSHOT, kind, f"SELECT {hashed} FROM {quoted(table)}")
-        (snapshot,), (relation,), counted = (rows[0] for _, rows in told)
-        version = _hashed(counted)
+        kind = f"SELECT relkind FROM pg_class WHERE oid = {_quote_literal(quote(table))}::regclass"
+        results = self._fetch(table, _SNAPSHOT, kind, f"SELECT {hashed} FROM {quote(table)}")
+        (snapshot,), (relation,), counted = (rows[0] for _, rows in results)
+        version = _hash(counted)
         if relation in _STORED:  # a view may show what another server holds
             self._seen[table] = str(snapshot), version
         return version
@@ -188,7 +188,7 @@ class PostgreSQL(DataSource):
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         ((names, rows),) = self._fetch(table, select(table, self.columns(table)))
-        columns = {name: [_plain(row[index]) for row in rows] for index, name in enumerate(names)}
+        columns = {name: [_to_plain(row[index]) for row in rows] for index, name in enumerate(names)}
         return open_table(
             pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
         ).frame
@@ -196,13 +196,13 @@ class PostgreSQL(DataSource):
     def _fetch(self, table: str, *statements: str) -> list[tuple[list[str], list[tuple[Any, ...]]]]:
         """Return names and rows of some statements, built from declared names only, all of one moment."""
         try:
-            with self._connected() as connection:
+            with self._connect() as connection:
                 connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
-                told = [connection.execute(statement) for statement in statements]
-                return [([column.name for column in one.description or ()], one.fetchall()) for one in told]
+                cursors = [connection.execute(statement) for statement in statements]
+                return [([column.name for column in one.description or ()], one.fetchall()) for one in cursors]
         except self._psycopg.Error as error:  # its text may hold values, and the address
             if isinstance(error, self._psycopg.errors.QueryCanceled):  # it took too long
-                self._rests_until = time.monotonic() + _REST
+                self._retry_at = time.monotonic() + _PAUSE
             raise Unavailable("the database cannot be read", where=table) from None
 
     def _snapshot(self, table: str) -> str:
@@ -210,40 +210,40 @@ class PostgreSQL(DataSource):
         with self._lock:
             for _ in range(2):  # a connection that was kept may be gone
                 try:
-                    if self._kept is None:
-                        self._kept = self._connected()
-                        self._kept.autocommit = True
-                    return str(self._kept.execute(_SNAPSHOT).fetchone()[0])
+                    if self._snapshot_connection is None:
+                        self._snapshot_connection = self._connect()
+                        self._snapshot_connection.autocommit = True
+                    return str(self._snapshot_connection.execute(_SNAPSHOT).fetchone()[0])
                 except self._psycopg.Error:
-                    self._kept = None
+                    self._snapshot_connection = None
         raise Unavailable("the database cannot be read", where=table)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         """Return a new connection; a server that did not answer in time is left alone for a while.
 
         Otherwise each request would wait for it anew, and the workers that wait would be missed by other owners.
         """
-        if time.monotonic() < self._rests_until:
+        if time.monotonic() < self._retry_at:
             raise self._psycopg.OperationalError
         try:
             return connect(self._psycopg, self._url, timeout=self._timeout, default_transaction_read_only="on")
         except self._psycopg.errors.ConnectionTimeout:
-            self._rests_until = time.monotonic() + _REST
+            self._retry_at = time.monotonic() + _PAUSE
             raise
 
 
 _SNAPSHOT = "SELECT pg_current_snapshot()::text"
-_REST = 5.0
+_PAUSE = 5.0
 """Seconds for which a server that did not answer in time is not called again."""
 _STORED = ("r", "m")
 """Tables and materialized views: only a transaction of this server changes what they hold."""
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         if value.is_finite() and value == value.to_integral_value():
             return int(value)
@@ -253,15 +253,15 @@ def _plain(value: Any) -> Any:
 
 
 def _stamp(paths: Sequence[Path]) -> str:
-    found = []
+    stamps = []
     for path in paths:
         with suppress(OSError):
             stat = path.stat()
-            found.append((path.name, stat.st_mtime_ns, stat.st_size))
-    if not found:
+            stamps.append((path.name, stat.st_mtime_ns, stat.st_size))
+    if not stamps:
         raise Unavailable("the file cannot be read", where=paths[0].name)
-    return _hashed(found)
+    return _hash(stamps)
 
 
-def _hashed(value: object) -> str:
+def _hash(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:32]

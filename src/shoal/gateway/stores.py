@@ -17,7 +17,7 @@ from shoal.gateway.postgres import connect
 
 _ENTRIES = """
 CREATE TABLE IF NOT EXISTS entries (
-  number {number} PRIMARY KEY, {said}, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+  number {number} PRIMARY KEY, {columns}, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
   UNIQUE (client, request, owner)
 );
 CREATE INDEX IF NOT EXISTS newest ON entries (client, family, number);
@@ -105,17 +105,17 @@ class Store(ABC):
             session.execute("COMMIT")
 
 
-class SQLite(Store):
+class SQLiteStore(Store):
     """A ledger in a file."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         super().__init__(path.name, sqlite3.Error)
         self.path = self.file = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        said = ", ".join(f"{name} {'BLOB' if name == 'groups' else 'TEXT'}" for name in columns)
+        types = ", ".join(f"{name} {'BLOB' if name == 'groups' else 'TEXT'}" for name in columns)
         with self.reading() as db:
             db.execute("PRAGMA journal_mode=WAL")
-            for statement in _ENTRIES.format(number="INTEGER", said=said).split(";")[:-1]:
+            for statement in _ENTRIES.format(number="INTEGER", columns=types).split(";")[:-1]:
                 db.execute(statement)
             for name, when in (("unchanged", "UPDATE"), ("undeleted", "DELETE")):
                 refuse = "BEGIN SELECT RAISE(ABORT, 'append only'); END"
@@ -138,7 +138,7 @@ class SQLite(Store):
         session.execute("BEGIN IMMEDIATE")
 
 
-class PostgreSQL(Store):
+class PostgresStore(Store):
     """A ledger on a server, in a schema of its own; several gateways may write it."""
 
     SCHEMA = "shoal_ledger"
@@ -150,12 +150,12 @@ class PostgreSQL(Store):
             raise MissingExtra.of("psycopg", "gateway", "a ledger in PostgreSQL") from None
         super().__init__(f"{urlsplit(url).hostname or 'localhost'}/{self.SCHEMA}", psycopg.Error)
         self._psycopg, self._url, self._timeout = psycopg, url, timeout
-        said = ", ".join(f"{name} {'BYTEA' if name == 'groups' else 'TEXT'}" for name in columns)
+        types = ", ".join(f"{name} {'BYTEA' if name == 'groups' else 'TEXT'}" for name in columns)
         with self.reading() as db:
             db.execute("BEGIN")
             db.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (self.SCHEMA,))  # two gateways that start at once
             db.execute(f"CREATE SCHEMA IF NOT EXISTS {self.SCHEMA}")
-            for statement in _ENTRIES.format(number="BIGINT", said=said).split(";")[:-1]:
+            for statement in _ENTRIES.format(number="BIGINT", columns=types).split(";")[:-1]:
                 db.execute(statement)
             db.execute(
                 "CREATE OR REPLACE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
@@ -181,14 +181,14 @@ class PostgreSQL(Store):
         return connect(self._psycopg, self._url, timeout=self._timeout, autocommit=True, **ours)
 
     def _session(self, connection: Any) -> Session:
-        return _Percent(connection)
+        return _PercentSession(connection)
 
     def _begin(self, session: Session) -> None:
         session.execute("BEGIN")
         session.execute("LOCK TABLE entries IN EXCLUSIVE MODE")  # others read on
 
 
-class _Percent:
+class _PercentSession:
     """Takes statements with question marks to a driver that writes them otherwise."""
 
     def __init__(self, connection: Any) -> None:
@@ -199,19 +199,19 @@ class _Percent:
         return cursor
 
 
-def store_of(index: str | Path, columns: Sequence[str]) -> Store:
+def open_store(location: str | Path, columns: Sequence[str]) -> Store:
     """Return the store of a ledger: a PostgreSQL URL (``$NAME`` takes it from the environment), or a file."""
-    text = str(index)
+    text = str(location)
     if text.startswith("$"):
         text = os.environ.get(text[1:], "")
         if not text:
-            raise LedgerError("no such variable in the environment", where="ledger", got=str(index))
+            raise LedgerError("no such variable in the environment", where="ledger", got=str(location))
     if is_url(text):
-        return PostgreSQL(text, columns)
-    return SQLite(Path(text), columns)
+        return PostgresStore(text, columns)
+    return SQLiteStore(Path(text), columns)
 
 
-def is_url(index: str) -> bool:
+def is_url(location: str) -> bool:
     """Whether a ledger's place is no file.
 
     Examples
@@ -219,4 +219,4 @@ def is_url(index: str) -> bool:
     >>> is_url("postgresql://host/db"), is_url("$LEDGER_URL"), is_url("ledger.sqlite")
     (True, True, False)
     """
-    return index.startswith(("postgresql://", "postgres://", "$"))
+    return location.startswith(("postgresql://", "postgres://", "$"))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.domains import STAR, Domain, read_set
+from shoal.encoding.domains import STAR, Domain
+from shoal.encoding.labels import read_label
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Hierarchy, Levels
 
-_RANGE = re.compile(r"\[(.+), (.+)\]", re.S)
 _FEW = 3
 """Values of a label that are named."""
 
@@ -39,11 +38,10 @@ def ambiguous_values(domain: Domain) -> Iterator[Fault]:
 
 def _lists(text: str, known: set[str]) -> bool:
     """Whether a value reads as a set or a range of values that the column has."""
-    members = read_set(text)
-    if members is not None:
-        return len(members) > 1 and all(item is None or item in known for item in members)
-    ends = _RANGE.fullmatch(text)
-    return ends is not None and ends[1] in known and ends[2] in known
+    label = read_label(text)
+    if label.form == "set":
+        return len(label.items) > 1 and all(item is None or item in known for item in label.items)
+    return label.form == "range" and known.issuperset(label.ends)
 
 
 def ambiguous_labels(hierarchy: Hierarchy, levels: Levels, boundaries: Sequence[str] = ()) -> Iterator[Fault]:
@@ -108,7 +106,8 @@ class _Ambiguous:
 
     def _lists_others(self, text: str, under: npt.NDArray[np.intp]) -> bool:
         """Whether a label reads as a set of values of the column, and stands for others."""
-        listed = [self.codes.get(item or "") for item in read_set(text) or ()]
+        label = read_label(text)
+        listed = [self.codes.get(item or "") for item in label.items] if label.form == "set" else []
         return len(listed) > 1 and None not in listed and {*listed} != {*under.tolist()}
 
     def faults(self) -> Iterator[Fault]:

@@ -20,7 +20,11 @@ _DELIMITERS = ";\t|,"
 _UNSAFE = re.compile(r"""[;,\t|"\r\n]|^[\s\ufeff]|\s$""")
 
 
-def canonical(nodes: Mapping[Any, Any]) -> dict[str, Any]:
+class CanonicalTree(dict[str, Any]):
+    """A tree in its one form."""
+
+
+def canonical(nodes: Mapping[Any, Any]) -> CanonicalTree:
     """Return the one form of a tree: one root, values in lists, and no step that renames a value to itself.
 
     Two trees that give every value the same labels at every level have the same form, so that a tree is equal
@@ -38,6 +42,8 @@ def canonical(nodes: Mapping[Any, Any]) -> dict[str, Any]:
     >>> canonical({"*": {"Europe": {"Alps": ["Austria"]}, "Asia": ["Asia"]}})
     {'*': {'Europe': {'Alps': ['Austria']}, 'Asia': []}}
     """
+    if isinstance(nodes, CanonicalTree):
+        return nodes
     branches = _grown(nodes, ())
     if not branches:
         raise ValueError("the tree is empty")
@@ -48,7 +54,7 @@ def canonical(nodes: Mapping[Any, Any]) -> dict[str, Any]:
     short = {label: _shortened(label, below) for label, below in under.items()}
     # branches are aligned at the root: a value may end early as long as another one keeps the number of levels
     even = short if _height(short) == height else {label: _padded(label, b, height - 1) for label, b in under.items()}
-    return {top: _compact(even)}
+    return CanonicalTree({top: _compact(even)})
 
 
 def paths(nodes: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -209,16 +215,23 @@ def _cell(value: str) -> str:
 
 def from_csv(content: str) -> list[list[str]]:
     """Read rows; semicolons are ARX's own, other delimiters are taken where only they give even rows."""
-    readings = [_read(content, delimiter) for delimiter in _DELIMITERS]
-    if not all(readings):
-        raise ValueError("the file is empty")
-    even = [rows for rows in readings if len({len(row) for row in rows}) == 1]
-    wide = next((rows for rows in even if len(rows[0]) > 1), None)
-    if wide is not None or len(even) == len(readings):  # no delimiter at all: a list of values
-        return wide or even[0]
+    readings: list[list[list[str]]] = []
+    for delimiter in _DELIMITERS:
+        rows = _read(content, delimiter)
+        if not rows:
+            raise ValueError("the file is empty")
+        if len(rows[0]) > 1 and _is_even(rows):
+            return rows
+        readings.append(rows)
+    if all(map(_is_even, readings)):  # no delimiter at all: a list of values
+        return readings[0]
     rows = max(readings, key=lambda rows: max(len(row) for row in rows))
     ragged = next(row for row in rows if len(row) != len(rows[0]))
     raise ValueError(f"a row has {len(ragged)} levels where the first has {len(rows[0])}: {ragged}")
+
+
+def _is_even(rows: list[list[str]]) -> bool:
+    return len({len(row) for row in rows}) == 1
 
 
 def _read(content: str, delimiter: str) -> list[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.encoding.domains import ELLIPSIS, write_item, write_set
+from shoal.encoding.labels import write_set, write_shortened_set
 
 _SHOWN = 4
 
@@ -23,7 +23,4 @@ def group_label(texts: Sequence[str]) -> str:
     """
     if len(texts) == 1:
         return texts[0]
-    if len(texts) <= _SHOWN:
-        return write_set(texts)
-    left_out = f"{ELLIPSIS} {len(texts) - 2} {ELLIPSIS}"
-    return f"{{{write_item(texts[0])}, {left_out}, {write_item(texts[-1])}}}"
+    return write_set(texts) if len(texts) <= _SHOWN else write_shortened_set(texts)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.labels import write_range
 from shoal.errors import Fault
 from shoal.hierarchies.base import Step
 
@@ -90,7 +91,7 @@ def _label(domain: Domain, low: Fraction, high: Fraction, *, closed: bool) -> st
     first, last = _text(domain, low), _text(domain, high)
     if closed and first == last:
         return first
-    return f"[{first}, {last}{']' if closed else ')'}"
+    return write_range(first, last, closed=closed)
 
 
 def _text(domain: Domain, number: Fraction) -> str:

@@ -28,7 +28,7 @@ def _code(pair: tuple[str, int]) -> int:
 
 
 @dataclass(frozen=True)
-class Range:
+class VghRange:
     """What a node covers, and how the file writes it.
 
     Examples
@@ -44,12 +44,12 @@ class Range:
     with_high: bool = True
 
     @classmethod
-    def of(cls, text: str, where: str) -> Range:
+    def of(cls, text: str, where: str) -> VghRange:
         """Read a range: ``[0:10]``, ``[0:10)``, ``(0:10]``, ``[5]`` or ``5``."""
         text = text.strip()
-        found = _RANGE.fullmatch(text) if len(text) <= 100 else None
-        if found:
-            made = cls(text, float(found[2]), float(found[3]), found[1] == "[", found[4] == "]")
+        match = _RANGE.fullmatch(text) if len(text) <= 100 else None
+        if match:
+            made = cls(text, float(match[2]), float(match[3]), match[1] == "[", match[4] == "]")
         else:
             single = _SINGLE.fullmatch(text) if len(text) <= 100 else None
             number = float(next(part for part in single.groups() if part)) if single else math.nan
@@ -72,23 +72,23 @@ class Range:
         last = bisect_right if self.with_high else bisect_left
         return codes[first(codes, self.low, key=_code) : last(codes, self.high, key=_code)]
 
-    def within(self, other: Range) -> bool:
+    def within(self, other: VghRange) -> bool:
         """Return whether another range covers this one."""
         low = self.low > other.low or (self.low == other.low and (other.with_low or not self.with_low))
         return low and (self.high < other.high or (self.high == other.high and (other.with_high or not self.with_high)))
 
 
 @dataclass(frozen=True)
-class Node:
+class VghNode:
     """A range and the ranges in it.
 
     The toolbox calls a node by its range. A label of its own is shoal's addition (``label='Europe'``), which
     the toolbox passes over.
     """
 
-    range: Range
+    range: VghRange
     label: str | None = None
-    under: tuple[Node, ...] = ()
+    under: tuple[VghNode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class UtdColumn:
     index: int | None = None
     name: str = ""
     map: tuple[tuple[str, int], ...] = ()
-    vgh: Node | None = None
+    vgh: VghNode | None = None
 
     @property
     def title(self) -> str:
@@ -109,7 +109,9 @@ class UtdColumn:
 def read_column(element: Element, where: str) -> UtdColumn:
     """Read an ``<att>``; its tree is read but not yet looked at."""
     index = element.get("index")
-    column = UtdColumn(None if index is None else whole(index, f"{where}, att index"), element.get("name", "").strip())
+    column = UtdColumn(
+        None if index is None else parse_whole(index, f"{where}, att index"), element.get("name", "").strip()
+    )
     where = f"{where}, {column.title}"
     for child in element:
         kind = child.tag.lower()
@@ -127,7 +129,7 @@ def read_column(element: Element, where: str) -> UtdColumn:
 _PARTS = ("map", "vgh")
 
 
-def whole(text: str, where: str) -> int:
+def parse_whole(text: str, where: str) -> int:
     """Read a whole number."""
     if not _WHOLE.fullmatch(text):
         raise HierarchyError("must be a whole number", where=where, got=repr(text[:80]))
@@ -142,7 +144,7 @@ def _read_map(element: Element, where: str) -> tuple[tuple[str, int], ...]:
         if entry.tag.lower() != "entry" or category is None or code is None:
             hint = "an entry looks like <entry cat='Male' int='1'/>"
             raise HierarchyError("is not an entry", where=where, got=f"<{entry.tag}>", hint=hint)
-        number = whole(code, f"{where}, entry {category!r}")
+        number = parse_whole(code, f"{where}, entry {category!r}")
         if category in pairs:
             raise HierarchyError("two entries for one category", where=where, got=repr(category))
         if number in taken:
@@ -155,12 +157,12 @@ def _read_map(element: Element, where: str) -> tuple[tuple[str, int], ...]:
     return tuple(pairs.items())
 
 
-def _read_node(element: Element, where: str) -> Node:
+def _read_node(element: Element, where: str) -> VghNode:
     value = element.get("value")
     if value is None:
         hint = "write value='[0:10]'"
         raise HierarchyError("has no range", where=where, got=f"<{element.tag}> without a value", hint=hint)
-    made = Node(Range.of(value, where), element.get("label"))
+    made = VghNode(VghRange.of(value, where), element.get("label"))
     for child in element:
         if child.tag.lower() != "node":
             raise HierarchyError("is not a node", where=f"{where} {made.range.text}", got=f"<{child.tag}>")
@@ -181,13 +183,13 @@ def to_element(column: UtdColumn) -> Element:
     return element
 
 
-def _node_element(node: Node, tag: str) -> Element:
+def _node_element(node: VghNode, tag: str) -> Element:
     element = Element(tag, {"value": node.range.text, **({} if node.label is None else {"label": node.label})})
     element.extend(_node_element(child, "node") for child in node.under)
     return element
 
 
-def breaks(root: Node, where: str) -> list[list[float]]:
+def interval_breaks(root: VghNode, where: str) -> list[list[float]]:
     """Return the ends of the ranges of each level, finest first; none where the root has nothing under it.
 
     Branches that end early keep their range on the levels below. Neighbours that share an end ([0:10], [10:20])
@@ -195,11 +197,11 @@ def breaks(root: Node, where: str) -> list[list[float]]:
 
     Examples
     --------
-    >>> ranges = [Node(Range.of(text, "")) for text in ("[0:10]", "[10:20]")]
-    >>> breaks(Node(Range.of("[0:20]", ""), under=tuple(ranges)), "example")
+    >>> ranges = [VghNode(Range.of(text, "")) for text in ("[0:10]", "[10:20]")]
+    >>> interval_breaks(VghNode(Range.of("[0:20]", ""), under=tuple(ranges)), "example")
     [[0.0, 10.0, 20.0]]
     """
-    levels: list[list[Node]] = []
+    levels: list[list[VghNode]] = []
     level = [root]
     while any(node.under for node in level):
         for node in level:
@@ -212,7 +214,7 @@ def breaks(root: Node, where: str) -> list[list[float]]:
     return [[*(node.range.low for node in nodes), end] for nodes in levels]
 
 
-def _check_numbers(node: Node, where: str) -> None:
+def _check_numbers(node: VghNode, where: str) -> None:
     where = f"{where} {node.range.text}"
     children = [child.range for child in node.under]
     for child in children:
@@ -231,33 +233,33 @@ def _check_numbers(node: Node, where: str) -> None:
         raise HierarchyError("a gap: the nodes do not fill the range above them", where=where, got=got)
 
 
-def _next_whole(left: Range, right: Range) -> bool:
+def _next_whole(left: VghRange, right: VghRange) -> bool:
     return left.with_high and left.high.is_integer() and right.low == left.high + 1
 
 
-def _check_within(child: Range, parent: Range, where: str) -> None:
+def _check_within(child: VghRange, parent: VghRange, where: str) -> None:
     if not child.within(parent):
         hint = f"it must lie in {parent.text}"
         raise HierarchyError("a node reaches outside the one above it", where=where, got=child.text, hint=hint)
 
 
-def nested(root: Node, codes: CodedCategories, where: str) -> dict[str, Any]:
+def nest_categories(root: VghNode, codes: CodedCategories, where: str) -> dict[str, Any]:
     """Return the labels of categories, nested. A range is its own label; one category alone keeps its name.
 
     Examples
     --------
-    >>> ranges = [Node(Range.of(text, "")) for text in ("[0:1]", "[2:2]")]
-    >>> nested(Node(Range.of("[0:2]", ""), under=tuple(ranges)), [("a", 0), ("b", 1), ("c", 2)], "example")
+    >>> ranges = [VghNode(Range.of(text, "")) for text in ("[0:1]", "[2:2]")]
+    >>> nest_categories(VghNode(Range.of("[0:2]", ""), under=tuple(ranges)), [("a", 0), ("b", 1), ("c", 2)], "example")
     {'*': {'[0:1]': ['a', 'b'], 'c': ['c']}}
     """
     outside = [category for category, code in codes if not root.range.holds(code)]
     if outside:
         hint = f"the vgh covers {root.range.text}"
         raise HierarchyError("categories outside the vgh", where=where, got=examples(outside), hint=hint)
-    return {STAR if root.label is None else root.label: _nested(root, sorted(codes, key=_code), where)}
+    return {STAR if root.label is None else root.label: _nest(root, sorted(codes, key=_code), where)}
 
 
-def _nested(node: Node, inside: CodedCategories, where: str) -> Any:
+def _nest(node: VghNode, inside: CodedCategories, where: str) -> Any:
     where = f"{where} {node.range.text}"
     if not node.under:
         return [category for category, _ in inside]
@@ -276,7 +278,7 @@ def _nested(node: Node, inside: CodedCategories, where: str) -> Any:
         label = _label(child, covered)
         if label in result:
             raise HierarchyError("two nodes with one label", where=where, got=repr(label))
-        result[label] = _nested(child, covered, where)
+        result[label] = _nest(child, covered, where)
     left = [category for category, code in inside if code not in taken]
     if left:
         hint = "every code must lie in a node"
@@ -284,27 +286,27 @@ def _nested(node: Node, inside: CodedCategories, where: str) -> Any:
     return result
 
 
-def _label(node: Node, covered: CodedCategories) -> str:
+def _label(node: VghNode, covered: CodedCategories) -> str:
     if node.label is not None:
         return node.label
     return covered[0][0] if len(covered) == 1 else node.range.text
 
 
-def column_of(nodes: Mapping[str, Any], name: str = "") -> UtdColumn:
+def to_column(nodes: Mapping[str, Any], name: str = "") -> UtdColumn:
     """Return a tree in its one form as a column: categories are numbered in the order of the tree."""
     ((top, under),) = nodes.items()
     values: list[str] = []
-    root = replace(_numbered("", under, values), label=None if top == STAR else top)
+    root = replace(_number_values("", under, values), label=None if top == STAR else top)
     return UtdColumn(None, name, tuple((value, code) for code, value in enumerate(values)), root)
 
 
-def _numbered(label: str, under: Any, values: list[str]) -> Node:
+def _number_values(label: str, under: Any, values: list[str]) -> VghNode:
     first = len(values)
-    children: tuple[Node, ...] = ()
+    children: tuple[VghNode, ...] = ()
     if isinstance(under, dict):
-        children = tuple(_numbered(name, below, values) for name, below in under.items())
+        children = tuple(_number_values(name, below, values) for name, below in under.items())
     else:
         values.extend(under or [label])
     text = f"[{first}:{len(values) - 1}]"
     usual = values[first] if len(values) == first + 1 else text
-    return Node(Range.of(text, text), None if label == usual else label, children)
+    return VghNode(VghRange.of(text, text), None if label == usual else label, children)

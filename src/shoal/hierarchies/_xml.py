@@ -38,12 +38,12 @@ class _Builder(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
-def parse(content: str | bytes, where: str, refusal: Refusal) -> Element:
+def parse_xml(content: str | bytes, where: str, refusal: Refusal) -> Element:
     """Return the root element of a document.
 
     Examples
     --------
-    >>> parse("<vgh value='[0:1]'/>", "example", HierarchyError).get("value")
+    >>> parse_xml("<vgh value='[0:1]'/>", "example", HierarchyError).get("value")
     '[0:1]'
     """
     parser = ElementTree.XMLParser(target=_Builder())

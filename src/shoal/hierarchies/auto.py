@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -59,6 +60,8 @@ class Auto(Hierarchy):
     >>> [(c.hierarchy.key(), round(c.loss, 3)) for c in Auto().compare(ages)][:2]
     [('conventional', 0.311), ('quantiles', 0.311)]
     """
+
+    reads_records: ClassVar[bool] = True
 
     k: int | None = Field(default=None, ge=1)
     """The fewest records of a label; the policy's k by default."""

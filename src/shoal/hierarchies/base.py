@@ -59,6 +59,8 @@ class Hierarchy(Entry):
     family: ClassVar[str] = "hierarchies"
     nested: ClassVar[bool] = True
     """Whether each label lies in one label of the level above."""
+    reads_records: ClassVar[bool] = False
+    """Whether it is built from whole records, not from the values of its column."""
 
     @property
     def data_independent(self) -> bool:
@@ -69,6 +71,11 @@ class Hierarchy(Entry):
     def root(self) -> str:
         """The label that stands for every value: ``*``, unless the hierarchy has a name for it."""
         return STAR
+
+    @property
+    def declared_order(self) -> tuple[str, ...]:
+        """The values in the order that the hierarchy declares; none where it declares no order."""
+        return ()
 
     @abstractmethod
     def steps(self, domain: Domain) -> Iterator[Step]:
@@ -84,6 +91,10 @@ class Hierarchy(Entry):
 
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield what is wrong with this hierarchy for these values: values without a label, with examples."""
+        yield from ()
+
+    def gaps(self, domain: Domain) -> Iterator[Fault]:
+        """Yield the parts of the domain that no label covers though no value lies there yet."""
         yield from ()
 
     def build(self, domain: Domain, *, missing: str | None = "own-value") -> Levels:
@@ -243,10 +254,6 @@ class Levels:
         """
         limits = self.limits(boundaries)
         return {text: self.text(int(limits[code]), code) or STAR for code, text in enumerate(self.domain.texts)}
-
-    def boundary_set(self, boundaries: Sequence[str]) -> frozenset[str]:
-        """Return the labels that bound some value: MAGSet, Definition 4."""
-        return frozenset(self.boundary_of(boundaries).values())
 
     def text(self, level: int, code: int) -> str | None:
         """Return the label of a code at a level."""

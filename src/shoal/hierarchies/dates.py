@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.labels import write_range
 from shoal.errors import Fault
 from shoal.hierarchies.base import Hierarchy, Step
 
@@ -93,7 +94,7 @@ def _week(days: Days) -> tuple[Days, Days, list[str]]:
     first = np.maximum(days - weekday, month.astype("datetime64[D]"))
     last = np.minimum(days - weekday + 6, (month + 1).astype("datetime64[D]") - 1)
     texts = zip(_texts(first), _texts(last), strict=True)
-    return first, last, [f"[{low}, {high}]" if low != high else low for low, high in texts]
+    return first, last, [write_range(low, high) if low != high else low for low, high in texts]
 
 
 def _months(size: int, label: Callable[[int, int], str]) -> Callable[[Days], tuple[Days, Days, list[str]]]:
@@ -114,6 +115,6 @@ _PERIODS: dict[Granularity, Callable[[Days], tuple[Days, Days, list[str]]]] = {
     "month": _months(1, lambda year, month: f"{year:04d}-{month + 1:02d}"),
     "quarter": _months(3, lambda year, month: f"{year:04d}-Q{month // 3 + 1}"),
     "year": _months(12, lambda year, _: f"{year:04d}"),
-    "5-years": _months(60, lambda year, _: f"[{year:04d}, {year + 4:04d}]"),
-    "decade": _months(120, lambda year, _: f"[{year:04d}, {year + 9:04d}]"),
+    "5-years": _months(60, lambda year, _: write_range(f"{year:04d}", f"{year + 4:04d}")),
+    "decade": _months(120, lambda year, _: write_range(f"{year:04d}", f"{year + 9:04d}")),
 }

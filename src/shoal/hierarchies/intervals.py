@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.labels import write_range
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Hierarchy, Step
 
@@ -84,6 +85,15 @@ class Intervals(Hierarchy):
                     hint=f"the breaks go from {low:g} to {high:g}",
                 )
 
+    def gaps(self, domain: Domain) -> Iterator[Fault]:
+        """Yield a fault where the breaks do not reach the ends of the domain."""
+        if not self.breaks or not domain.limits:
+            return
+        low, high = self.breaks[0][0], self.breaks[0][-1]
+        if domain.limits[0] < low or high < domain.limits[1]:
+            got = f"{low:g} to {high:g} of {domain.limits[0]:g} to {domain.limits[1]:g}"
+            yield Fault("a gap: the breaks do not cover the domain", got=got)
+
     @property
     def data_independent(self) -> bool:
         """The labels follow from the value alone."""
@@ -133,9 +143,9 @@ def _covered(low: Fraction, high: Fraction, whole: bool, closed: bool) -> tuple[
     if whole:
         first = -((-low) // 1)
         final = high // 1 if closed or high.denominator != 1 else high // 1 - 1
-        text = f"[{first}, {final}]" if first != final else f"{first}"
+        text = write_range(str(first), str(final)) if first != final else f"{first}"
         return text, float(first), float(final)
-    return f"[{_text(low)}, {_text(high)}{']' if closed else ')'}", float(low), float(high)
+    return write_range(_text(low), _text(high), closed=closed), float(low), float(high)
 
 
 def _text(number: Fraction) -> str:

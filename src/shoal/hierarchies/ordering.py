@@ -61,6 +61,11 @@ class Ordering(Hierarchy):
             yield Fault(f"{len(unknown)} of {len(domain)} values are missing from the order", got=examples(unknown))
 
     @property
+    def declared_order(self) -> tuple[str, ...]:
+        """The values in order."""
+        return self.order
+
+    @property
     def data_independent(self) -> bool:
         """The groups are those of the order, where one is given."""
         return bool(self.order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ class Similarity(Hierarchy):
     >>> Similarity().build(jobs, missing=None).labels[1]
     ('{a, b}', '{c, d}')
     """
+
+    reads_records: ClassVar[bool] = True
 
     most: Annotated[int, Field(ge=2, le=2000)] = 1000
     """How many values are compared with each other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from shoal.encoding.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, PolicyError, WriteError, examples
 from shoal.hierarchies import _xml
 from shoal.hierarchies._branches import canonical, from_csv, nest, paths, rows_of, to_csv
-from shoal.hierarchies._vgh import column_of, nested, read_column, to_element
+from shoal.hierarchies._vgh import nest_categories, read_column, to_column, to_element
 from shoal.hierarchies.base import Hierarchy, Step
 
 
@@ -96,7 +97,7 @@ class Tree(Hierarchy):
         elif kind == ".csv":
             content = to_csv(rows_of(self.nodes))
         elif kind == ".xml":
-            content = _xml.to_text(to_element(column_of(self.nodes)))
+            content = _xml.to_text(to_element(to_column(self.nodes)))
         else:
             raise WriteError("no such way to write a tree", where=str(path), hint="use .yaml, .csv or .xml")
         try:
@@ -107,19 +108,19 @@ class Tree(Hierarchy):
     @property
     def root(self) -> str:
         """The label above all others, where there is one."""
-        return next(iter(self._paths().values()))[0] if len(self.nodes) == 1 else STAR
+        return next(iter(self._paths.values()))[0] if len(self.nodes) == 1 else STAR
 
     def leaves(self) -> tuple[str, ...]:
         """Return the values that the tree names."""
-        return tuple(self._paths())
+        return tuple(self._paths)
 
     def knows(self, label: str, domain: Domain) -> bool:
         """Return whether the tree names a label, with or without values that occur."""
-        return any(label in path for path in self._paths().values())
+        return any(label in path for path in self._paths.values())
 
     def faults(self, domain: Domain) -> Iterator[Fault]:
         """Yield a fault that names the values which the tree does not know."""
-        known = self._paths()
+        known = self._paths
         unknown = [text for text in domain.texts if text not in known]
         if unknown:
             yield Fault(
@@ -135,11 +136,12 @@ class Tree(Hierarchy):
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the labels by depth from the root, deepest first."""
-        paths = self._paths()
+        paths = self._paths
         depth = max(len(path) for path in paths.values())
         for level in range(depth - 1, 0, -1):
             yield Step.of([path[min(level, len(path)) - 1] for path in (paths[t] for t in domain.texts)])
 
+    @cached_property
     def _paths(self) -> dict[str, tuple[str, ...]]:
         """Value → labels from the root to the value itself; none is called like a value but the one under it."""
         named = {path[-1]: path for path in paths(self.nodes)}
@@ -184,7 +186,7 @@ def read_nodes(path: Path) -> dict[str, Any]:
 
 
 def _from_xml(content: bytes, where: str) -> dict[str, Any]:
-    root = _xml.parse(content, where, HierarchyError)
+    root = _xml.parse_xml(content, where, HierarchyError)
     if root.tag.lower() != "att":
         hint = "shoal policy import reads a whole configuration" if root.tag.lower() == "config" else ""
         raise HierarchyError("is not the hierarchy of a column (<att>)", where=where, got=f"<{root.tag}>", hint=hint)
@@ -193,4 +195,4 @@ def _from_xml(content: bytes, where: str) -> dict[str, Any]:
         missing = "map" if column.vgh is not None else "vgh"
         hint = "numbers have no map: use intervals with breaks" if missing == "map" else ""
         raise HierarchyError(f"an <att> without a <{missing}> is not a tree", where=where, hint=hint)
-    return canonical(nested(column.vgh, column.map, f"{where}, {column.title}, vgh"))
+    return canonical(nest_categories(column.vgh, column.map, f"{where}, {column.title}, vgh"))

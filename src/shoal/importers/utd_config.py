@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal.errors import HierarchyError, PolicyError, examples, nearest
 from shoal.hierarchies import _xml
-from shoal.hierarchies._vgh import UtdColumn, breaks, nested, read_column, to_element, whole
+from shoal.hierarchies._vgh import UtdColumn, interval_breaks, nest_categories, parse_whole, read_column, to_element
 from shoal.hierarchies._xml import Element
 from shoal.hierarchies.base import Hierarchy
 from shoal.hierarchies.intervals import Intervals
@@ -22,7 +22,7 @@ _SECTIONS = {"id": "identifiers", "qid": "quasi_identifiers", "sens": "sensitive
 _ELEMENTS = ("input", "output", *_SECTIONS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UtdConfig:
     """What a configuration of the toolbox says; ``None`` or empty where it leaves a choice to the toolbox.
 
@@ -71,12 +71,12 @@ def hierarchy_of(column: UtdColumn, where: str) -> Hierarchy:
         hint = "write at least <vgh value='[low:high]'/>"
         raise HierarchyError("a quasi-identifier needs a hierarchy", where=where, hint=hint)
     if column.map:
-        nodes = nested(column.vgh, column.map, where)
+        nodes = nest_categories(column.vgh, column.map, where)
         try:
             return Tree(nodes=nodes)
         except PolicyError as error:
             raise HierarchyError([replace(fault, where=where) for fault in error.faults]) from None
-    levels = breaks(column.vgh, where)
+    levels = interval_breaks(column.vgh, where)
     return Intervals(breaks=levels) if levels else Suppress()
 
 
@@ -96,26 +96,31 @@ def read_config(source: str | Path) -> UtdConfig:
         where = "configuration"
     else:
         content, where = _xml.read_bytes(Path(source), PolicyError, "configuration"), str(source)
-    root = _xml.parse(content, where, PolicyError)
+    root = _xml.parse_xml(content, where, PolicyError)
     if root.tag.lower() != "config":
         hint = "a configuration of the UTD toolbox starts with <config method=… k=…>"
         raise PolicyError("is not a configuration", where=where, got=f"<{root.tag}>", hint=hint)
-    said: dict[str, Any] = {"quasi_identifiers": (), **_read_columns(root, where), **_read_files(root, where)}
-    config = UtdConfig(**said, **_read_parameters(root, where))
+    parts: dict[str, Any] = {"quasi_identifiers": (), **_read_columns(root, where), **_read_files(root, where)}
+    config = UtdConfig(**parts, **_read_parameters(root, where))
     _check(config, where)
     return config
 
 
 def _read_parameters(root: Element, where: str) -> dict[str, Any]:
-    given = {key.lower(): value.strip() for key, value in root.attrib.items()}
+    attributes = {key.lower(): value.strip() for key, value in root.attrib.items()}
     where = f"{where}, config"
-    method, k = given.pop("method", ""), given.pop("k", None)
-    numbers = {name: _number(given.pop(name, None), f"{where} {name}") for name in ("l", "c", "t")}
-    return {"method": method, "k": None if k is None else _at_least_one(k, f"{where} k"), **numbers, "extra": given}
+    method, k = attributes.pop("method", ""), attributes.pop("k", None)
+    numbers = {name: _number(attributes.pop(name, None), f"{where} {name}") for name in ("l", "c", "t")}
+    return {
+        "method": method,
+        "k": None if k is None else _at_least_one(k, f"{where} k"),
+        **numbers,
+        "extra": attributes,
+    }
 
 
 def _at_least_one(text: str, where: str) -> int:
-    number = whole(text, where)
+    number = parse_whole(text, where)
     if number < 1:
         raise PolicyError("must be at least 1", where=where, got=text)
     return number
@@ -128,7 +133,7 @@ def _number(text: str | None, where: str) -> float | None:
 
 
 def _read_columns(root: Element, where: str) -> dict[str, tuple[UtdColumn, ...]]:
-    found: dict[str, tuple[UtdColumn, ...]] = {}
+    by_role: dict[str, tuple[UtdColumn, ...]] = {}
     for section in root:
         kind = section.tag.lower()
         if kind not in _ELEMENTS:
@@ -142,12 +147,12 @@ def _read_columns(root: Element, where: str) -> dict[str, tuple[UtdColumn, ...]]
         if stray:
             raise PolicyError("is not a column", where=inside, got=f"<{stray[0]}>", hint="columns are <att index=…>")
         columns = tuple(read_column(child, inside) for child in section)
-        found[_SECTIONS[kind]] = (*found.get(_SECTIONS[kind], ()), *columns)
-    return found
+        by_role[_SECTIONS[kind]] = (*by_role.get(_SECTIONS[kind], ()), *columns)
+    return by_role
 
 
 def _read_files(root: Element, where: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for element in root:
         kind = element.tag.lower()
         names = {"filename": kind, "separator": "separator", "format": "format"}
@@ -155,8 +160,8 @@ def _read_files(root: Element, where: str) -> dict[str, str]:
             if key.lower() not in names:
                 hint = nearest(key, names)
                 raise PolicyError("is not a known attribute", where=f"{where}, {kind}", got=key, hint=hint)
-            found[names[key.lower()]] = value
-    return found
+            files[names[key.lower()]] = value
+    return files
 
 
 def _check(config: UtdConfig, where: str) -> None:
@@ -188,13 +193,13 @@ def write_config(config: UtdConfig) -> str:
     True
     """
     numbers = {"k": config.k, "l": config.l, "c": config.c, "t": config.t}
-    given = {"method": config.method, **{key: _text(number) for key, number in numbers.items()}, **config.extra}
-    root = Element("config", _filled(given))
+    parameters = {"method": config.method, **{key: _text(number) for key, number in numbers.items()}, **config.extra}
+    root = Element("config", _drop_empty(parameters))
     files = (
         ("input", {"filename": config.input, "separator": config.separator}),
         ("output", {"filename": config.output, "format": config.format}),
     )
-    root.extend(Element(tag, _filled(attributes)) for tag, attributes in files if any(attributes.values()))
+    root.extend(Element(tag, _drop_empty(attributes)) for tag, attributes in files if any(attributes.values()))
     sections = (("id", config.identifiers), ("qid", config.quasi_identifiers), ("sens", config.sensitive))
     for tag, columns in sections:
         if columns:
@@ -204,7 +209,7 @@ def write_config(config: UtdConfig) -> str:
     return _xml.to_text(root)
 
 
-def _filled(attributes: Mapping[str, str]) -> dict[str, str]:
+def _drop_empty(attributes: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in attributes.items() if value}
 
 

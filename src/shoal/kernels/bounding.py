@@ -1,9 +1,9 @@
 """Walk through the boxes that classes may lie in, for lower bounds on what a local recoding loses.
 
-A box is one step of each column's *ladder* (a partition of its values: the values as they are, their labels, …, all of
-them) and a *window* of the line, the column whose classes show ranges. A class of at least k records lies in the box of
-its steps and its window, and costs at least as much as the box. A step may be *open*: then what the records of the
-window need in that column counts too.
+A box is a part of one *partition* of each column's values (the values as they are, their labels, …, all of them) and a
+*window* of the line, the column whose classes show ranges. A class of at least k records lies in the box of its
+partitions and its window, and costs at least as much as the box. A partition may be *open*: then what the records of
+the window need in that column counts too.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.spread import Boxes, Open, open_columns
-from shoal.kernels.windows import Scan, insert_share, narrowest_windows, scan_windows
+from shoal.kernels.spread import BoxSpace, Open, open_columns
+from shoal.kernels.windows import Scan, insert_price, narrowest_windows, scan_windows
 
 FLAT, OPEN = 1, 2
-"""Kinds of steps: the line does not count; what the records need in the column does. 0 is neither."""
+"""Kinds of partitions: the line does not count; what the records need in the column does. 0 is neither."""
 
 
-class Parts(NamedTuple):
-    """The box at hand, column by column, and the parts that its next step divides it into."""
+class BoxParts(NamedTuple):
+    """The box at hand, column by column, and the parts that its next partition divides it into."""
 
-    members: Any  # [column, place]: the tuples of the box before this column's step, part by part
-    heads: Any  # [column, part]: where the parts of this column's step start among the next members
+    members: Any  # [column, place]: the tuples of the box before this column's partition, part by part
+    heads: Any  # [column, part]: where the parts of this column's partition start among the next members
     costs: Any  # [column, part]
-    many: Any  # [column]: parts of the step
+    many: Any  # [column]: parts of the partition
     next: Any  # [column]: the part to look at next
-    steps: Any  # [column]: the step
-    begins: Any  # [column]: where the box before this column's step starts among its members
+    partitions: Any  # [column]: the partition
+    begins: Any  # [column]: where the box before this column's partition starts among its members
     ends: Any
     spent: Any  # [column]: what it costs
     slots: Any  # [label]: the part of a label, -1 for none
@@ -43,19 +43,19 @@ class Parts(NamedTuple):
 class Room(NamedTuple):
     """What a walk writes on."""
 
-    parts: Parts
+    parts: BoxParts
     scan: Scan
     open: Open | None
     """``None`` where what records need in open columns is not counted: that is compiled only when it is asked for."""
 
 
-def room_for(boxes: Boxes, wanted: int, counting: bool) -> Room:
+def room_for(boxes: BoxSpace, wanted: int, counting: bool) -> Room:
     """Return room for walks.
 
     ``wanted``: how many members of a class are written down; ``counting``: whether open columns count.
     """
     columns, size = boxes.codes.shape
-    parts = Parts(
+    parts = BoxParts(
         np.tile(np.arange(size, dtype=np.int32), (columns + 1, 1)),
         np.empty((columns + 1, size + 1), np.int64),
         np.empty((columns + 1, size), np.float64),
@@ -86,8 +86,8 @@ def room_for(boxes: Boxes, wanted: int, counting: bool) -> Room:
 
 @kernel
 def _divide(boxes, parts, column, by_mean, limits, raised):
-    """Divide the box by a step of a column; keep the parts that hold enough records and may still tell something."""
-    here = boxes.offsets[column, parts.steps[column]]
+    """Divide the box by a partition; keep the parts that hold enough records and may still tell something."""
+    here = boxes.offsets[column, parts.partitions[column]]
     members, codes = parts.members[column], boxes.codes[column]
     begin, end = parts.begins[column], parts.ends[column]
     records, tuples, highest, smallest = parts.sizes[0], parts.sizes[1], parts.limits[0], parts.limits[1]
@@ -112,13 +112,13 @@ def _divide(boxes, parts, column, by_mean, limits, raised):
     kept, at = 0, 0
     for p in range(found):
         parts.slots[parts.labels[p]] = -1
-        price = parts.costs[column, p]
+        box_cost = parts.costs[column, p]
         most = highest[p] / smallest[p] if by_mean else highest[p]
-        if records[p] < boxes.least or price >= most:
+        if records[p] < boxes.least or box_cost >= most:
             records[p] = -1
             continue
         records[p] = at
-        parts.heads[column, kept], parts.costs[column, kept] = at, price
+        parts.heads[column, kept], parts.costs[column, kept] = at, box_cost
         at += tuples[p]
         kept += 1
     parts.heads[column, kept] = at
@@ -132,15 +132,15 @@ def _divide(boxes, parts, column, by_mean, limits, raised):
 
 @kernel
 def _held_before(boxes, parts, column, first, last):
-    """Look for an earlier step, which costs no more, that holds all of a part; return the work, negative if found."""
+    """Look for an earlier partition that costs no more and holds all of a part; return the work, negative if found."""
     members, work = parts.members[column + 1], 1
     for other in range(column, -1, -1):
-        step, codes = parts.steps[other], boxes.codes[other]
-        code, kind = codes[members[first]], boxes.step_kinds[other, step]
-        price = boxes.costs[boxes.offsets[other, step] + code]
-        for lower in range(step - 1, -1, -1):
-            here, its = boxes.offsets[other, lower], boxes.step_kinds[other, lower]
-            if boxes.costs[here + code] > price or not (its in (kind, FLAT) or (its == 0 and kind == OPEN)):
+        partition, codes = parts.partitions[other], boxes.codes[other]
+        code, kind = codes[members[first]], boxes.partition_kinds[other, partition]
+        box_cost = boxes.costs[boxes.offsets[other, partition] + code]
+        for lower in range(partition - 1, -1, -1):
+            here, its = boxes.offsets[other, lower], boxes.partition_kinds[other, lower]
+            if boxes.costs[here + code] > box_cost or not (its in (kind, FLAT) or (its == 0 and kind == OPEN)):
                 continue
             label = boxes.labels[here + code]
             i = last - 1
@@ -158,30 +158,30 @@ def _most(boxes, members, first, last, raised, scan):
     filled, in_top, total, smallest = 0, np.int64(0), 0.0, np.inf
     for i in range(first, last):
         t = members[i]
-        share = raised.shares[t]
-        if share > 0.0:
+        price = raised.prices[t]
+        if price > 0.0:
             smallest = min(smallest, raised.ratios[t])
-            if in_top < boxes.least or share > scan.top_shares[filled - 1]:
-                filled = insert_share(scan, t, share, boxes.counts[t], filled, boxes.least)
+            if in_top < boxes.least or price > scan.top_prices[filled - 1]:
+                filled = insert_price(scan, t, price, boxes.counts[t], filled, boxes.least)
                 in_top = min(in_top + boxes.counts[t], np.int64(boxes.least))
     for at in range(filled):
-        total += scan.top_shares[at] * scan.top_counts[at]
+        total += scan.top_prices[at] * scan.top_counts[at]
     return total / (boxes.least * smallest)
 
 
 @nb.njit(inline="always")
 def _opened(boxes, parts, open_):
     """Note the open columns of a whole box; return whether its windows do not matter."""
-    columns, flat = len(boxes.steps), False
+    columns, flat = len(boxes.partitions), False
     members, first, last = parts.members[columns], parts.begins[columns], parts.ends[columns]
     if open_ is not None:
         open_.size[0] = 0
     for column in range(columns):
-        kind = boxes.step_kinds[column, parts.steps[column]]
+        kind = boxes.partition_kinds[column, parts.partitions[column]]
         flat |= kind == FLAT
         if open_ is not None and kind == OPEN:
             at = open_.size[0]
-            offset = boxes.offsets[column, parts.steps[column]]
+            offset = boxes.offsets[column, parts.partitions[column]]
             open_.columns[at], open_.floors[at] = column, boxes.costs[offset + boxes.codes[column, members[first]]]
             open_.size[0] += 1
     return flat or boxes.points[members[first]] == boxes.points[members[last - 1]]
@@ -193,18 +193,18 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
 
     Where that is negative, the walk was given up and nothing is known. Without means, lower what each tuple pays (the
     limits) to its cheapest box; boxes that cost what the limits say at first are not looked for. With means, raise the
-    ratio of each tuple (whose limits are the shares) to the largest of its classes, from what it is at first.
+    ratio of each tuple (whose limits are the prices) to the largest of its classes, from what it is at first.
 
-    Boxes are found from the first column to the last: each step divides the tuples of the box so far. A part is left
-    out where it holds too few records, where it costs what everyone in it is known to pay already (with means: where
-    its largest shares raise no ratio), and where an earlier step, which costs no more, holds all of it too.
+    Boxes are found from the first column to the last: each partition divides the tuples of the box so far. A part is
+    left out where it holds too few records, where it costs what everyone in it is known to pay already (with means:
+    where its largest prices raise no ratio), and where an earlier partition, which costs no more, holds all of it too.
     """
-    columns, column = len(boxes.steps), np.int64(0)
-    parts.steps[0], parts.many[0], parts.next[0] = -1, 0, 0
+    columns, column = len(boxes.partitions), np.int64(0)
+    parts.partitions[0], parts.many[0], parts.next[0] = -1, 0, 0
     while column >= 0 and budget >= 0:
-        if parts.next[column] >= parts.many[column]:  # on to the next step
-            parts.steps[column] += 1
-            if parts.steps[column] == boxes.steps[column]:
+        if parts.next[column] >= parts.many[column]:  # on to the next partition
+            parts.partitions[column] += 1
+            if parts.partitions[column] == boxes.partitions[column]:
                 column -= 1
                 continue
             _divide(boxes, parts, column, by_mean, limits, raised)
@@ -212,24 +212,24 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
             continue
         p = parts.next[column]
         parts.next[column] += 1
-        first, last, price = parts.heads[column, p], parts.heads[column, p + 1], parts.costs[column, p]
+        first, last, box_cost = parts.heads[column, p], parts.heads[column, p + 1], parts.costs[column, p]
         members, most, i = parts.members[column + 1], -np.inf, first
         if by_mean:
             most = _most(boxes, members, first, last, raised, scan)
             budget -= last - first
-        while most <= price and i < last and not by_mean:  # others may be known to pay less by now
+        while most <= box_cost and i < last and not by_mean:  # others may be known to pay less by now
             most = limits[members[i]]
             i += 1
-        if price >= most:
+        if box_cost >= most:
             continue
         work = _held_before(boxes, parts, column, first, last)
         budget -= abs(work) // 2
         if work < 0:
             continue
-        parts.begins[column + 1], parts.ends[column + 1], parts.spent[column + 1] = first, last, price
+        parts.begins[column + 1], parts.ends[column + 1], parts.spent[column + 1] = first, last, box_cost
         if column + 1 < columns:
             column += 1
-            parts.steps[column], parts.many[column], parts.next[column] = -1, 0, 0
+            parts.partitions[column], parts.many[column], parts.next[column] = -1, 0, 0
             continue
         flat = _opened(boxes, parts, open_)
         scanned = flat or by_mean
@@ -238,8 +238,8 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
         if scanned:
             most = most if by_mean else 0.0
             budget -= scan_windows(
-                boxes, open_, members, first, last, price, flat, by_mean, most, limits, raised, scan, budget
+                boxes, open_, members, first, last, box_cost, flat, by_mean, most, limits, raised, scan, budget
             )
         else:
-            budget -= narrowest_windows(boxes, members, first, last, price, limits, scan)
+            budget -= narrowest_windows(boxes, members, first, last, box_cost, limits, scan)
     return budget

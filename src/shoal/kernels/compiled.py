@@ -47,6 +47,11 @@ class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
     (https://github.com/numba/numba/issues/4807). Here no two files ever have the same name.
     """
 
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: str) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)
+        # read before the index is unpickled, which fails where a type of older sources is gone
+        self._version: str = f"{nb.__version__} {source_stamp}"
+
     def save(self, key: Any, data: Any) -> None:
         """Keep machine code, if there is room for it: without it the next run has to compile again, no more."""
         with suppress(OSError):

@@ -214,7 +214,7 @@ def sum_up(
     squares,  # out [node]: the sum of their squared sizes
     all_squares,  # out [node]: the same for all classes
     kept,  # out [cost, node, place]: what the kept records add
-    apart,  # out [node, place]: log2 of suppressed records over those with the same label, summed over them
+    suppressed_entropy,  # out [node, place]: log2 of suppressed records over those with the same label, summed
 ):
     """Add up what becomes of each node when the classes that do not fit are suppressed."""
     indices = nodes.shape[1]
@@ -261,5 +261,5 @@ def sum_up(
                     kept[cost, node, index] += records * costs[cost, first + label]
                 if hidden > 0:
                     known += hidden * np.log2(hidden)
-            apart[node, index] = out * np.log2(out) - known if out > 0 else 0.0
+            suppressed_entropy[node, index] = out * np.log2(out) - known if out > 0 else 0.0
         begin = end

@@ -20,19 +20,19 @@ LISTED = 512
 """Tuples of a window whose order in a column is kept; beyond that the column counts as at its least."""
 
 
-class Boxes(NamedTuple):
-    """The boxes of a table: one step of each column's ladder, and a window of the line."""
+class BoxSpace(NamedTuple):
+    """The boxes of a table: a part of one partition of each column, and a window of the line."""
 
     codes: Any  # [column, tuple]: in the order of the line
     counts: Any  # [tuple]: records
     points: Any  # [tuple]: its place on the line, as a cost; ascending
     least: int  # the fewest records of a class
-    steps: Any  # [column]: the steps of its ladder
-    offsets: Any  # [column, step]: where a step starts in labels and costs
-    labels: Any  # [code] for each step: the number of its label
-    costs: Any  # [code] for each step: what the label costs
-    step_kinds: Any  # [column, step]: FLAT, OPEN or neither (0)
-    shown: Any  # [column]: SETS or RANGES where a step is open
+    partitions: Any  # [column]: how many partitions it has
+    offsets: Any  # [column, partition]: where a partition starts in labels and costs
+    labels: Any  # [code] for each partition: the number of its label
+    costs: Any  # [code] for each partition: what the label costs
+    partition_kinds: Any  # [column, partition]: FLAT, OPEN or neither (0)
+    shown: Any  # [column]: SETS or RANGES where a partition is open
     units: Any  # [column]: of sets, what a value costs
     places: Any  # [column, code]: of ranges, as a cost
 
@@ -52,9 +52,9 @@ class Open(NamedTuple):
     widths: Any  # how near each other k of the records are
 
 
-def open_columns(boxes: Boxes) -> Open:
+def open_columns(boxes: BoxSpace) -> Open:
     """Return room for the open columns of any box."""
-    columns = len(boxes.steps)
+    columns = len(boxes.partitions)
     rows = columns if boxes.shown.any() else 0
     return Open(
         np.zeros(1, np.int64),

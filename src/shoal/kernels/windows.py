@@ -1,4 +1,4 @@
-"""Scan the windows of the line in one box: the cheapest that holds a tuple, and the largest shares in any.
+"""Scan the windows of the line in one box: the cheapest that holds a tuple, and the largest prices in any.
 
 Every scan returns the work it did (in about tuples that it looked at), so that a budget bounds all of it.
 """
@@ -20,18 +20,18 @@ class Scan(NamedTuple):
     stops: Any
     ends: Any
     sums: Any  # [3, …]
-    top_shares: Any  # [k]: the largest shares of the window, the largest first
+    top_prices: Any  # [k]: the largest prices of the window, the largest first
     top_counts: Any  # [k]
     top_ids: Any  # [k]
-    block_ids: Any  # [block, place]: the largest shares at the end of each block
+    block_ids: Any  # [block, place]: the largest prices at the end of each block
     block_counts: Any
 
 
 class Ratios(NamedTuple):
-    """What keeps shares from growing."""
+    """What keeps prices from growing."""
 
-    shares: Any  # [tuple]: what each record is to pay
-    ratios: Any  # [tuple]: the largest ratio so far of a mean share to the cost of the box
+    prices: Any  # [tuple]: what each record is to pay
+    ratios: Any  # [tuple]: the largest ratio so far of a mean price to the cost of the box
     ids: Any  # [tuple, place]: who is in the class that has it
     counts: Any  # [tuple, place]: how many of their records are
 
@@ -81,19 +81,19 @@ def _stretch(boxes, group, begin, end, cost, lowest, ends):
         while before + 1 <= t and ends[before + 1] <= t:
             before += 1
         if before >= begin:
-            price = cost + boxes.points[group[t]] - boxes.points[group[before]]
-            lowest[group[t]] = min(lowest[group[t]], price)
+            box_cost = cost + boxes.points[group[t]] - boxes.points[group[before]]
+            lowest[group[t]] = min(lowest[group[t]], box_cost)
 
 
 @kernel
-def insert_share(scan, member, share, count, filled, least):
-    """Put a tuple among the largest shares, of at most k records; return how many tuples are there now."""
-    shares, counts, ids = scan.top_shares, scan.top_counts, scan.top_ids
+def insert_price(scan, member, price, count, filled, least):
+    """Put a tuple among the largest prices, of at most k records; return how many tuples are there now."""
+    prices, counts, ids = scan.top_prices, scan.top_counts, scan.top_ids
     at = filled
-    while at > 0 and shares[at - 1] < share:
-        shares[at], counts[at], ids[at] = shares[at - 1], counts[at - 1], ids[at - 1]
+    while at > 0 and prices[at - 1] < price:
+        prices[at], counts[at], ids[at] = prices[at - 1], counts[at - 1], ids[at - 1]
         at -= 1
-    shares[at], counts[at], ids[at] = share, min(count, least), member
+    prices[at], counts[at], ids[at] = price, min(count, least), member
     filled += 1
     over = -least
     for index in range(filled):
@@ -112,7 +112,7 @@ def _telling(group, begin, end, by_mean, most, limits, raised):
     """Return the cost from which on a window of the group tells nothing, and the smallest ratio that may be raised."""
     smallest = np.inf
     for i in range(begin, end):
-        if by_mean and raised.shares[group[i]] > 0.0:
+        if by_mean and raised.prices[group[i]] > 0.0:
             smallest = min(smallest, raised.ratios[group[i]])
         if not by_mean:
             most = max(most, limits[group[i]])
@@ -127,9 +127,9 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
     than the box says; from there on only its width counts: such a window is stretched to the tuples behind it.
 
     With means, raise each tuple's ratio to the largest of (mean of the class) / (cost of the box) over its classes
-    here. The class of a tuple that has the largest mean is the tuple with those of the largest shares.
+    here. The class of a tuple that has the largest mean is the tuple with those of the largest prices.
     """
-    least, shares = boxes.least, raised.shares
+    least, prices = boxes.least, raised.prices
     work, start = end - begin, begin
     most, smallest = _telling(group, begin, end, by_mean, most, limits, raised)
     while start < end and work <= budget:
@@ -138,31 +138,31 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
         filled, in_top, total = 0, np.int64(0), 0.0
         while j < end and not done:
             index = boxes.points[group[j]]
-            price = cost if flat else cost + index - origin
-            if price >= most:
+            box_cost = cost if flat else cost + index - origin
+            if box_cost >= most:
                 break
             while j < end and (flat or boxes.points[group[j]] == index):
                 t = group[j]
                 held += boxes.counts[t]
-                if by_mean and shares[t] > 0.0 and (in_top < least or shares[t] > scan.top_shares[filled - 1]):
-                    filled = insert_share(scan, t, shares[t], boxes.counts[t], filled, least)
+                if by_mean and prices[t] > 0.0 and (in_top < least or prices[t] > scan.top_prices[filled - 1]):
+                    filled = insert_price(scan, t, prices[t], boxes.counts[t], filled, least)
                     total, in_top = 0.0, np.int64(0)
                     for at in range(filled):
-                        total += scan.top_shares[at] * scan.top_counts[at]
+                        total += scan.top_prices[at] * scan.top_counts[at]
                         in_top += scan.top_counts[at]
                     work += 2 + filled // 4
                 if open_ is not None:
                     work += grow(boxes, open_, t)
                 j += 1
             scan.stops[block], scan.sums[0, block] = j, -1.0 if by_mean else np.inf
-            if held >= least and (not by_mean or total > smallest * least * price):
+            if held >= least and (not by_mean or total > smallest * least * box_cost):
                 over = 0.0
                 if open_ is not None:
                     over = excess(boxes, open_)
                 if not by_mean:
-                    scan.sums[0, block], done, telling = price + over, over == 0.0, True
-                elif total > smallest * least * (price + over):
-                    work += _note(scan, block, filled, total, in_top, least, price + over)
+                    scan.sums[0, block], done, telling = box_cost + over, over == 0.0, True
+                elif total > smallest * least * (box_cost + over):
+                    work += _note(scan, block, filled, total, in_top, least, box_cost + over)
                     telling = True
             block += 1
         work += 8 + (j - start) // 2
@@ -191,12 +191,12 @@ def _lower(group, start, blocks, limits, scan):
 
 
 @nb.njit(inline="always")
-def _note(scan, block, filled, total, in_top, least, price):
+def _note(scan, block, filled, total, in_top, least, box_cost):
     """Write down the ratio at the end of a block, and of whom; return the work done."""
-    short = total - (scan.top_shares[filled - 1] if in_top == least else 0.0)
-    scale = 1.0 / (least * price) if price > 0.0 else 0.0
-    scan.sums[0, block] = total * scale if price > 0.0 else np.inf
-    scan.sums[1, block] = short * scale if price > 0.0 else np.inf
+    short = total - (scan.top_prices[filled - 1] if in_top == least else 0.0)
+    scale = 1.0 / (least * box_cost) if box_cost > 0.0 else 0.0
+    scan.sums[0, block] = total * scale if box_cost > 0.0 else np.inf
+    scan.sums[1, block] = short * scale if box_cost > 0.0 else np.inf
     scan.sums[2, block] = scale
     wanted = scan.block_ids.shape[1]
     for at in range(min(filled, wanted)):
@@ -222,9 +222,9 @@ def _raise_ratios(group, start, blocks, raised, scan):
             continue
         for i in range(start if b == 0 else scan.stops[b - 1], scan.stops[b]):
             t = group[i]
-            if raised.shares[t] <= 0.0:
+            if raised.prices[t] <= 0.0:
                 continue
-            ratio = min(whole, short + raised.shares[t] * scale)
+            ratio = min(whole, short + raised.prices[t] * scale)
             if ratio <= raised.ratios[t]:
                 continue
             raised.ratios[t] = ratio

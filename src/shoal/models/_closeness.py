@@ -15,7 +15,7 @@ from shoal.encoding.types import Codes, Floats, Ints
 from shoal.errors import PolicyError
 from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models._distance import moved_along_order, moved_between_labels
-from shoal.models._exact import CLEAR, Numbers, compared, greatest, roomy
+from shoal.models._exact import CLEAR, Numbers, compare_ratio, find_greatest_ratio, roomy
 from shoal.models._unknown import moved_at_most_along_order, moved_at_most_anywhere, moved_at_most_between_labels
 from shoal.models.base import Holds
 
@@ -79,7 +79,7 @@ class Distances:
     def at_most(self, limit: Fraction) -> Holds:
         """Return which distances are at most a limit."""
         if not self._blank:
-            return compared(self.moved, self._known_pairs, limit) <= 0
+            return compare_ratio(self.moved, self._known_pairs, limit) <= 0
         low, high = self._bounds
         result: Holds = high <= float(limit)
         if self.by_person:
@@ -87,17 +87,17 @@ class Distances:
                 result[index] = self._of_persons(index) <= limit
             return result
         undecided = np.flatnonzero((high >= float(limit) - CLEAR) & (low <= float(limit) + CLEAR))
-        result[undecided] = compared(*self._at_worst(undecided), limit) <= 0
+        result[undecided] = compare_ratio(*self._at_worst(undecided), limit) <= 0
         return result
 
     def greatest(self) -> Fraction:
         """Return the greatest distance."""
         if not self._blank:
-            return greatest(self.moved, self._known_pairs)
+            return find_greatest_ratio(self.moved, self._known_pairs)
         low, high = self._bounds
         if self.by_person:
             return max(self._of_persons(index) for index in np.flatnonzero(high >= high.max() - CLEAR).tolist())
-        return greatest(*self._at_worst(np.flatnonzero(high >= low.max() - CLEAR)))
+        return find_greatest_ratio(*self._at_worst(np.flatnonzero(high >= low.max() - CLEAR)))
 
     @property
     def _blank(self) -> int:

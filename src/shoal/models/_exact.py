@@ -29,12 +29,12 @@ def decimal(number: float) -> Fraction:
     return Fraction(repr(number))
 
 
-def compared(above: Numbers, below: Numbers, limit: Fraction) -> Ints:
+def compare_ratio(above: Numbers, below: Numbers, limit: Fraction) -> Ints:
     """Return for each fraction ``above / below`` whether it is below (-1), at (0) or above (1) a limit.
 
     Examples
     --------
-    >>> compared(np.array([1, 2, 3]), np.array([20, 20, 20]), decimal(0.1))
+    >>> compare_ratio(np.array([1, 2, 3]), np.array([20, 20, 20]), decimal(0.1))
     array([-1,  0,  1])
     """
     ratios, bound = above.astype(np.float64) / below.astype(np.float64), float(limit)
@@ -45,14 +45,14 @@ def compared(above: Numbers, below: Numbers, limit: Fraction) -> Ints:
     return result
 
 
-def greatest(above: Numbers, below: Numbers) -> Fraction:
+def find_greatest_ratio(above: Numbers, below: Numbers) -> Fraction:
     """Return the greatest of some fractions ``above / below``, exactly; 0 where there are none.
 
     None of none is no fraction.
 
     Examples
     --------
-    >>> greatest(np.array([1, 2, 0]), np.array([3, 5, 0]))
+    >>> find_greatest_ratio(np.array([1, 2, 0]), np.array([3, 5, 0]))
     Fraction(2, 5)
     """
     some = (above != 0) | (below != 0)

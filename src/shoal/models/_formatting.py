@@ -14,12 +14,12 @@ _DIGITS = 12
 """Digits of values that are no fractions, such as entropies; asked values may have no more."""
 
 
-def at_least(value: Fraction) -> float:
+def round_up(value: Fraction) -> float:
     """Return the least double that, as it is written, is not below a fraction.
 
     Examples
     --------
-    >>> at_least(Fraction(3, 8)), Fraction(repr(at_least(Fraction(1, 3)))) >= Fraction(1, 3)
+    >>> round_up(Fraction(3, 8)), Fraction(repr(round_up(Fraction(1, 3)))) >= Fraction(1, 3)
     (0.375, True)
     """
     told = float(value)
@@ -30,15 +30,15 @@ def at_least(value: Fraction) -> float:
     return told
 
 
-def at_most(value: Fraction) -> float:
+def round_down(value: Fraction) -> float:
     """Return the greatest double that, as it is written, is not above a fraction.
 
     Examples
     --------
-    >>> at_most(Fraction(3, 8)), Fraction(repr(at_most(Fraction(1, 3)))) <= Fraction(1, 3)
+    >>> round_down(Fraction(3, 8)), Fraction(repr(round_down(Fraction(1, 3)))) <= Fraction(1, 3)
     (0.375, True)
     """
-    return -at_least(-value) or 0.0  # not minus zero
+    return -round_up(-value) or 0.0  # not minus zero
 
 
 def short(value: Decimal, *, up: bool) -> float:
@@ -64,12 +64,12 @@ def brief(value: float, *, up: bool) -> float:
     return float(Context(prec=3, rounding=rounding).create_decimal(Decimal(repr(value))))
 
 
-def written(value: float) -> float:
+def format_number(value: float) -> float:
     """Return an asked value that is compared with values of twelve digits, or raise where it has more.
 
     Examples
     --------
-    >>> written(2.5)
+    >>> format_number(2.5)
     2.5
     """
     if short(Decimal(repr(value)), up=True) != value:
@@ -77,12 +77,12 @@ def written(value: float) -> float:
     return value
 
 
-def rungs(asked: float, least: float) -> list[float]:
+def list_thresholds(asked: float, least: float) -> list[float]:
     """Return twenty values between the least that can be asked for and what is asked, the least first.
 
     Examples
     --------
-    >>> rungs(0.2, 1.0)[:3]
+    >>> list_thresholds(0.2, 1.0)[:3]
     [1.0, 0.96, 0.92]
     """
     up = least > asked

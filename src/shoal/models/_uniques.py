@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from math import exp, lgamma, log, sqrt
 
 import numpy as np
+from scipy.optimize import bisect
 from scipy.special import digamma, zeta
 
 from shoal.encoding.types import Floats, Ints
@@ -156,15 +157,14 @@ def snb(sizes: Ints, counts: Ints, population: int) -> float | None:
     if not one or not two:
         return None
     classes = _shlosser(sizes.astype(np.float64), counts.astype(np.float64), share)
-    low, high = _LOWEST, _HIGHEST  # of 1 - β: more are expected alone at low, fewer at high
-    if not _expected_alone(low, share, classes, two / one) > one > _expected_alone(high, share, classes, two / one):
+
+    def too_many_alone(x: float) -> float:  # x is 1 - β: more are expected alone at its lowest, fewer at its highest
+        return _expected_alone(x, share, classes, two / one) - one
+
+    if not too_many_alone(_LOWEST) > 0.0 > too_many_alone(_HIGHEST):
         return None
-    while (middle := (low + high) / 2.0) not in (low, high):
-        if _expected_alone(middle, share, classes, two / one) > one:
-            low = middle
-        else:
-            high = middle
-    return float(classes * (1.0 - low) ** _alpha(low, share, two / one) / population)
+    x = float(bisect(too_many_alone, _LOWEST, _HIGHEST, xtol=1e-300, rtol=4 * np.finfo(float).eps))
+    return float(classes * (1.0 - x) ** _alpha(x, share, two / one) / population)
 
 
 def _shlosser(i: Floats, counts: Floats, f: float) -> float:

@@ -6,24 +6,17 @@ from collections.abc import Callable, Mapping
 from math import lgamma, log
 
 import numpy as np
+from scipy.optimize import bisect
 from scipy.special import psi
 
 Sizes = Mapping[int, int]
 """Size → how many classes have it."""
+_EXACT = 4 * float(np.finfo(float).eps)
 
 
 def _root(of: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function changes its sign between two places."""
-    positive = of(low) > 0.0
-    for _ in range(200):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        if (of(middle) > 0.0) == positive:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2.0
+    return float(bisect(of, low, high, xtol=1e-300, rtol=_EXACT, maxiter=2000))
 
 
 def zayatz(sizes: Sizes, population: int) -> float:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes
-from shoal.models._exact import compared, decimal, greatest
-from shoal.models._formatting import at_least, brief, rungs
+from shoal.models._exact import compare_ratio, decimal, find_greatest_ratio
+from shoal.models._formatting import brief, list_thresholds, round_up
+from shoal.models._scores import score_by_share
 from shoal.models._sensitive import SensitiveModel
 from shoal.models.base import Census, Holds
 
@@ -44,6 +45,8 @@ class AlphaKAnonymity(SensitiveModel):
     leaves_open: ClassVar[str] = (
         "That a rare value is much more likely in a class than in the table, or that all mean much the same."
     )
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"alpha": 1, "k": 2},)
+    measured_as: ClassVar[int] = 4
 
     alpha: Annotated[float, Field(gt=0.0, le=1.0, allow_inf_nan=False)]
     """The greatest share of one value in a class."""
@@ -69,15 +72,15 @@ class AlphaKAnonymity(SensitiveModel):
         """Return for each class whether it has k persons, and no value too large a share."""
         large: Holds = classes.sizes >= self.k
         held = self._most(classes, background)
-        large[large] = compared(held[large], classes.sizes[large], decimal(self.alpha)) <= 0
+        large[large] = compare_ratio(held[large], classes.sizes[large], decimal(self.alpha)) <= 0
         return large
 
     def measure(self, classes: Classes, background: Background) -> Attained | None:
         """Return the greatest share of a value in a class, and the size of the smallest class."""
         if not classes.count:
             return None
-        share = greatest(self._most(classes, background), classes.sizes)
-        return at_least(min(share, Fraction(1))), int(classes.sizes.min())
+        share = find_greatest_ratio(self._most(classes, background), classes.sizes)
+        return round_up(min(share, Fraction(1))), int(classes.sizes.min())
 
     def _most(self, classes: Classes, background: Background) -> Ints:
         histogram = self.histogram(classes, background)
@@ -91,7 +94,15 @@ class AlphaKAnonymity(SensitiveModel):
             most = max(values.values(), default=0) + blank
             if most * worst.denominator > worst.numerator * size:
                 worst = Fraction(min(most, size), size)
-        return (at_least(worst), min(sizes)) if sizes else None
+        return (round_up(worst), min(sizes)) if sizes else None
+
+    def score_classes(self, census: Census) -> Floats:
+        """By the greatest share."""
+        return score_by_share(census, self.tally(census))
+
+    def of_values(self, attained: Attained | None) -> float | None:
+        """Return the share."""
+        return attained and attained[0]
 
     def meets(self, attained: Attained | None) -> bool:
         """Compare both; the share as the decimal that is written."""
@@ -108,5 +119,5 @@ class AlphaKAnonymity(SensitiveModel):
         """Fewer records first, then larger shares."""
         return [
             *((self.alpha, k) for k in range(2, self.k)),
-            *((share, self.k) for share in rungs(self.alpha, 1.0)[1:]),
+            *((share, self.k) for share in list_thresholds(self.alpha, 1.0)[1:]),
         ]

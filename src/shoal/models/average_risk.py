@@ -12,7 +12,7 @@ from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import at_least, brief, rungs
+from shoal.models._formatting import brief, list_thresholds, round_up
 from shoal.models.base import Census
 from shoal.models.k_anonymity import KAnonymity
 
@@ -66,12 +66,12 @@ class AverageRisk(AcrossModel):
 
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return classes by records."""
-        return at_least(Fraction(classes.count, int(classes.sizes.sum()))) if classes.count else None
+        return round_up(Fraction(classes.count, int(classes.sizes.sum()))) if classes.count else None
 
     def recount(self, census: Census) -> float | None:
         """Add the chances up again, record by record."""
         sizes = census.sizes.tolist()
-        return at_least(sum((size * Fraction(1, size) for size in sizes), Fraction(0)) / sum(sizes)) if sizes else None
+        return round_up(sum((size * Fraction(1, size) for size in sizes), Fraction(0)) / sum(sizes)) if sizes else None
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
@@ -85,4 +85,4 @@ class AverageRisk(AcrossModel):
     @property
     def weaker_thresholds(self) -> Sequence[float]:
         """Higher thresholds."""
-        return rungs(self.threshold, 1.0)[1:]
+        return list_thresholds(self.threshold, 1.0)[1:]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.registry import Entry
 
@@ -25,7 +26,7 @@ for; how many persons of the population each class stands for; who they all are,
 enough; how many they are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tally:
     """What an audit counted of a sensitive column, or of several taken as one.
 
@@ -66,7 +67,7 @@ class Tally:
         return list(zip(held, self.blank.tolist(), strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Census:
     """What an audit counted in a published table: one entry per combination that occurs in it.
 
@@ -107,6 +108,25 @@ class Census:
     uncovered: int = 0
 
 
+@dataclass(frozen=True)
+class RequestedK:
+    """Where to read how many persons each person wants to be among.
+
+    Attributes
+    ----------
+    column
+        The column that says it, never published.
+    default
+        The k of those who gave none; without it a missing k is an error.
+    most
+        What is promised to whoever asks for more; without it there is no limit.
+    """
+
+    column: str
+    default: int | None = None
+    most: int | None = None
+
+
 class PrivacyModel(Entry):
     """Base of all conditions on equivalence classes.
 
@@ -124,12 +144,19 @@ class PrivacyModel(Entry):
     """Whether a class complies or not whatever the other classes are."""
     absorbing: ClassVar[bool] = False
     """Whether a class that complies still does whatever joins it, so that generalizing never suppresses more."""
-    draws: ClassVar[bool] = False
-    """Whether only a random sample of the records is published, which follows from the policy's secret seed."""
+    only_asks: ClassVar[Literal["records", "values"] | None] = None
+    """All that the model asks of each class, where it is a number: of its records (:attr:`class_size`), or of its
+    distinct sensitive values (:attr:`least_values`)."""
     protects_from: ClassVar[str] = ""
     """What nobody can do where the model holds, as a sentence for readers of a report."""
     leaves_open: ClassVar[str] = ""
     """What somebody still can, as a sentence."""
+
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    """The parameters with which an audit measures a sensitive column of which nothing was promised; what they ask for
+    does not matter."""
+    measured_as: ClassVar[int] = 100
+    """Where it stands among the models that are measured so; those of one number by their names."""
 
     @classmethod
     def notes(cls) -> dict[str, Any]:
@@ -140,6 +167,24 @@ class PrivacyModel(Entry):
     def needs(self) -> tuple[Need, ...]:
         """What the model looks at."""
         return ("counts",)
+
+    @property
+    def sample_share(self) -> Fraction | None:
+        """The chance of each record to be in the sample that is published, ``None`` where all records are.
+
+        The sample follows from the policy's secret seed.
+        """
+        return None
+
+    @property
+    def draws(self) -> bool:
+        """Whether only a random sample of the records is published."""
+        return self.sample_share is not None
+
+    @property
+    def requested_k(self) -> RequestedK | None:
+        """The column in which persons say how many they want to be among, ``None`` where the model reads none."""
+        return None
 
     @property
     def monotone(self) -> bool:
@@ -204,6 +249,17 @@ class PrivacyModel(Entry):
     def recount(self, census: Census) -> Any:
         """Return the attained value again, from what an audit counted."""
 
+    def score_classes(self, census: Census) -> Floats | None:
+        """Return how bad each class is, about: the audit recounts the worst ones only; ``None``: all of them.
+
+        It is asked of records in which every value is known.
+        """
+        return None
+
+    def of_values(self, attained: Any) -> Any:
+        """Return what an attained value says of the sensitive values alone."""
+        return attained
+
     @abstractmethod
     def meets(self, attained: Any) -> bool:
         """Return whether an attained value is as good as the asked one; a table without records meets all."""
@@ -218,28 +274,28 @@ class PrivacyModel(Entry):
         return range(1, self.asked)
 
 
-def titles(models: Sequence[PrivacyModel]) -> list[str]:
+def name_models(models: Sequence[PrivacyModel]) -> list[str]:
     """Return a name for each model that no other has: with its column, its parameters, its number where it takes them.
 
     Examples
     --------
     >>> from shoal.models import KAnonymity, TCloseness
     >>> near, nearer = TCloseness(on="pay", t=0.5), TCloseness(on="pay", t=0.5, distance="ordered")
-    >>> titles([KAnonymity(k=2), near, nearer])
+    >>> name_models([KAnonymity(k=2), near, nearer])
     ['k-anonymity', 't-closeness on pay (t = 0.5)', 't-closeness on pay (t = 0.5, distance = ordered)']
-    >>> titles([near, near])
+    >>> name_models([near, near])
     ['t-closeness on pay (t = 0.5) 1', 't-closeness on pay (t = 0.5) 2']
     """
     columns = [f" on {', '.join(model.sensitive_columns)}" if model.sensitive_columns else "" for model in models]
-    told = _told_apart(
-        _told_apart([model.key() for model in models], columns), [_parameters(model) for model in models]
+    told = _add_details(
+        _add_details([model.key() for model in models], columns), [_parameters(model) for model in models]
     )
     while len({*told}) < len(told):
-        told = _told_apart(told, [f" {number}" for number in range(1, len(told) + 1)])
+        told = _add_details(told, [f" {number}" for number in range(1, len(told) + 1)])
     return told
 
 
-def _told_apart(names: Sequence[str], details: Sequence[str]) -> list[str]:
+def _add_details(names: Sequence[str], details: Sequence[str]) -> list[str]:
     """Add a detail to each name that occurs twice."""
     return [name + detail if names.count(name) > 1 else name for name, detail in zip(names, details, strict=True)]
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from shoal.encoding.types import Floats
 from shoal.frequencies.frequencies import Background, Classes
-from shoal.models._exact import CLEAR, compared, decimal, greatest
-from shoal.models._formatting import at_least, brief, logarithm
+from shoal.models._exact import CLEAR, compare_ratio, decimal, find_greatest_ratio
+from shoal.models._formatting import brief, logarithm, round_up
+from shoal.models._scores import score_by_gain
 from shoal.models._sensitive import SensitiveModel
 from shoal.models._shares import Rises
 from shoal.models.base import Census, Holds, Need
@@ -47,6 +49,8 @@ class BetaLikeness(SensitiveModel):
         "Finding any one value much more likely for a person than for everyone, rare ones included."
     )
     leaves_open: ClassVar[str] = "Ruling values out: how much less likely a value becomes is not bounded."
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"beta": 1, "enhanced": False},)
+    measured_as: ClassVar[int] = 6
 
     beta: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
     """How much more likely a value may be, as a multiple of its likelihood in the whole table."""
@@ -66,7 +70,7 @@ class BetaLikeness(SensitiveModel):
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether no value gains too much."""
         rises = self._rises(classes, background)
-        broken = compared(rises.above, rises.below, 1 + decimal(self.beta)) > 0
+        broken = compare_ratio(rises.above, rises.below, 1 + decimal(self.beta)) > 0
         if self.enhanced:
             broken |= _certain(rises)
         result: Holds = classes.sizes > 0
@@ -80,7 +84,7 @@ class BetaLikeness(SensitiveModel):
         rises = self._rises(classes, background)
         if self.enhanced and _certain(rises).any():
             return inf
-        return at_least(max(greatest(rises.above, rises.below) - 1, Fraction(0)))
+        return round_up(max(find_greatest_ratio(rises.above, rises.below) - 1, Fraction(0)))
 
     def _rises(self, classes: Classes, background: Background) -> Rises:
         return Rises.of(self.histogram(classes, background), background, self.sensitive_columns)
@@ -102,7 +106,11 @@ class BetaLikeness(SensitiveModel):
                     worst = Fraction(mine, size) / likely - 1
                 if self.enhanced and _gains_too_much(Fraction(mine, size), likely):
                     return inf
-        return at_least(worst) if len(census.sizes) else None
+        return round_up(worst) if len(census.sizes) else None
+
+    def score_classes(self, census: Census) -> Floats:
+        """By the greatest gain."""
+        return score_by_gain(census, self.tally(census))
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""

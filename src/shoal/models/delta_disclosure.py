@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, log
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, Field
 
+from shoal.encoding.types import Floats
 from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models._exact import CLEAR
-from shoal.models._formatting import brief, logarithm, short, written
+from shoal.models._formatting import brief, format_number, logarithm, short
+from shoal.models._scores import score_by_change
 from shoal.models._sensitive import SensitiveModel
 from shoal.models._shares import Rises, falls
 from shoal.models.base import Census, Holds, Need
@@ -54,8 +56,10 @@ class DeltaDisclosure(SensitiveModel):
         "Learning that any value is much more, or much less, likely for a person than for everyone."
     )
     leaves_open: ClassVar[str] = "What the distribution of the whole table says of everyone in it."
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"delta": 1},)
+    measured_as: ClassVar[int] = 7
 
-    delta: Annotated[float, Field(gt=0.0, allow_inf_nan=False), AfterValidator(written)]
+    delta: Annotated[float, Field(gt=0.0, allow_inf_nan=False), AfterValidator(format_number)]
     """How far the logarithm of a likelihood may move."""
 
     @property
@@ -131,6 +135,10 @@ class DeltaDisclosure(SensitiveModel):
         if not furthest:  # nobody has a value that could be learned
             return 0.0 if len(census.sizes) else None
         return short(max(logarithm(ratio) for ratio in furthest), up=True)
+
+    def score_classes(self, census: Census) -> Floats:
+        """By the greatest change."""
+        return score_by_change(census, self.tally(census))
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import tables_of
-from shoal.models._exact import compared, decimal, greatest
-from shoal.models._formatting import at_least, at_most, brief, rungs
+from shoal.models._exact import compare_ratio, decimal, find_greatest_ratio
+from shoal.models._formatting import brief, list_thresholds, round_down, round_up
 from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 Attained = tuple[float, float]
@@ -78,8 +78,8 @@ class DeltaPresence(PrivacyModel):
     def fits(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether the chance of those who match it is between the bounds."""
         persons = _apart(classes, background)
-        above = compared(classes.sizes, np.maximum(persons, 1), decimal(self.delta_max)) > 0
-        below = compared(classes.sizes, np.maximum(persons, 1), decimal(self.delta_min)) < 0
+        above = compare_ratio(classes.sizes, np.maximum(persons, 1), decimal(self.delta_max)) > 0
+        below = compare_ratio(classes.sizes, np.maximum(persons, 1), decimal(self.delta_min)) < 0
         fits: Holds = (classes.sizes > 0) & (persons > 0) & ~above & ~below
         return fits if classes.kept is None else fits & classes.kept
 
@@ -102,8 +102,8 @@ class DeltaPresence(PrivacyModel):
         if (persons <= 0).any() or int(persons.sum()) > _size(background):
             return UNKNOWN
         everyone = int(persons.sum()) == _size(background)
-        least = 1 / greatest(persons, sizes) if everyone else Fraction(0)
-        return at_most(least), at_least(min(greatest(sizes, persons), Fraction(1)))
+        least = 1 / find_greatest_ratio(persons, sizes) if everyone else Fraction(0)
+        return round_down(least), round_up(min(find_greatest_ratio(sizes, persons), Fraction(1)))
 
     def recount(self, census: Census) -> Attained | None:
         """Look at every class again; the starred one matches whom no other does."""
@@ -120,7 +120,7 @@ class DeltaPresence(PrivacyModel):
         if len(starred) > 1 or min(persons for _, persons in pairs) <= 0 or matched + absent != census.population:
             return UNKNOWN  # somebody matches two classes
         chances = [Fraction(size, persons) for size, persons in pairs] + [Fraction(0)] * (absent > 0)
-        return at_most(min(chances)), at_least(min(max(chances), Fraction(1)))
+        return round_down(min(chances)), round_up(min(max(chances), Fraction(1)))
 
     def meets(self, attained: Attained | None) -> bool:
         """Compare the decimals that are written."""
@@ -135,7 +135,7 @@ class DeltaPresence(PrivacyModel):
     @property
     def weaker_thresholds(self) -> Sequence[Attained]:
         """No least chance, then higher greatest ones."""
-        return [(0.0, share) for share in (*rungs(self.delta_max, 1.0)[1:], self.delta_max)]
+        return [(0.0, share) for share in (*list_thresholds(self.delta_max, 1.0)[1:], self.delta_max)]
 
 
 def _size(background: Background) -> int:

@@ -53,12 +53,11 @@ class DifferentialPrivacy(PrivacyModel):
     Examples
     --------
     >>> model = DifferentialPrivacy(epsilon=1, delta=1e-5)
-    >>> model.k, round(float(model.share), 4)
+    >>> model.k, round(float(model.sample_share), 4)
     (61, 0.6321)
     """
 
     absorbing: ClassVar[bool] = True
-    draws: ClassVar[bool] = True
     protects_from: ClassVar[str] = (
         "Learning much from the release that could not be learned without a person's record: not even whether it "
         "was in the original, as long as the seed is secret."
@@ -83,14 +82,14 @@ class DifferentialPrivacy(PrivacyModel):
         return self
 
     @property
-    def share(self) -> Fraction:
+    def sample_share(self) -> Fraction:
         """The chance to draw a record."""
         return greatest_share(decimal(self.epsilon)) if self.beta is None else drawable(decimal(self.beta))
 
     @property
     def k(self) -> int:
         """How many records must look alike to be published."""
-        return least_alike(decimal(self.epsilon), decimal(self.delta), self.share)
+        return least_alike(decimal(self.epsilon), decimal(self.delta), self.sample_share)
 
     @property
     def least_records(self) -> int:
@@ -115,7 +114,7 @@ class DifferentialPrivacy(PrivacyModel):
         smallest = min(census.sizes.tolist(), default=None)
         if smallest is None:
             return None
-        again = _delta_again(self.k, self.epsilon, float(self.share))
+        again = _delta_again(self.k, self.epsilon, float(self.sample_share))
         return self.epsilon, self.delta if again <= self.delta * (1 + 1e-6) else again, smallest
 
     def meets(self, attained: Attained | None) -> bool:

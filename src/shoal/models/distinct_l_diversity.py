@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -34,10 +35,13 @@ class DistinctLDiversity(SensitiveModel):
     """
 
     absorbing: ClassVar[bool] = True
+    only_asks = "values"
     protects_from: ClassVar[str] = "Reading a sensitive value off a class: at least l values are possible."
     leaves_open: ClassVar[str] = (
         "That one of the values is much more likely than the others, or that all mean the same."
     )
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"l": 2},)
+    measured_as: ClassVar[int] = 1
 
     l: Annotated[int, Field(ge=2, strict=True)]  # noqa: E741 - the field's own letter
     """The least number of distinct values in a class."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from math import ceil, fsum, gcd, inf, log, prod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -15,7 +15,8 @@ from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models import _entropy
 from shoal.models._exact import CLEAR, decimal
-from shoal.models._formatting import brief, rungs, short, written
+from shoal.models._formatting import brief, format_number, list_thresholds, short
+from shoal.models._scores import score_by_evenness
 from shoal.models._sensitive import SensitiveModel
 from shoal.models.base import Census, Holds
 
@@ -48,8 +49,10 @@ class EntropyLDiversity(SensitiveModel):
 
     protects_from: ClassVar[str] = "Naming a person's value: on average it is as hard as among l even ones."
     leaves_open: ClassVar[str] = "That the values of a class mean much the same, or are unlike those of the table."
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"l": 2},)
+    measured_as: ClassVar[int] = 2
 
-    l: Annotated[float, Field(gt=1.0, allow_inf_nan=False), AfterValidator(written)]  # noqa: E741 - its own letter
+    l: Annotated[float, Field(gt=1.0, allow_inf_nan=False), AfterValidator(format_number)]  # noqa: E741 - its own letter
     """How many even values are as uncertain."""
     estimator: Literal["shannon", "grassberger"] = "shannon"
     """Whether the entropy of the records counts, or an estimate of the one that they were drawn from."""
@@ -167,6 +170,10 @@ class EntropyLDiversity(SensitiveModel):
             return told if exact else short(product, up=False)
         return short(product, up=False)
 
+    def score_classes(self, census: Census) -> Floats:
+        """By the entropy."""
+        return score_by_evenness(census, self.tally(census))
+
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
         return attained is None or attained >= self.l
@@ -180,4 +187,4 @@ class EntropyLDiversity(SensitiveModel):
     @property
     def weaker_thresholds(self) -> Sequence[float]:
         """From little more than one value up to what is asked."""
-        return [number for number in rungs(self.l, 1.0) if number > 1.0]
+        return [number for number in list_thresholds(self.l, 1.0) if number > 1.0]

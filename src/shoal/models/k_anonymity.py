@@ -32,6 +32,7 @@ class KAnonymity(PrivacyModel):
     """
 
     absorbing: ClassVar[bool] = True
+    only_asks = "records"
     protects_from: ClassVar[str] = "Finding a person's record: at least k records look alike."
     leaves_open: ClassVar[str] = "Reading a sensitive value that all records of a class share."
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
-from shoal.models.base import Census, Holds, Need, PrivacyModel
+from shoal.models.base import Census, Holds, Need, PrivacyModel, RequestedK
 
 _STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -76,6 +76,11 @@ class PersonalK(PrivacyModel):
     def sensitive_columns(self) -> tuple[str, ...]:
         """The column of asks."""
         return (self.on,)
+
+    @property
+    def requested_k(self) -> RequestedK:
+        """Where each person's own k is read."""
+        return RequestedK(self.on, self.default, self.most)
 
     @property
     def hidden_columns(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from shoal.frequencies.frequencies import Background, Classes
 from shoal.models import _uniques, _uniques_again
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import brief, rungs
+from shoal.models._formatting import brief, list_thresholds
 from shoal.models.base import Census, Need
 from shoal.models.k_anonymity import KAnonymity
 
@@ -80,7 +80,7 @@ class PopulationUniqueness(AcrossModel):
     @field_validator("threshold")
     @classmethod
     def _digits(cls, value: float) -> float:
-        if _told(value) != value:
+        if _format_share(value) != value:
             raise ValueError(f"must have at most {_TOLD} digits")
         return value
 
@@ -133,7 +133,7 @@ class PopulationUniqueness(AcrossModel):
         everyone = max(self.size_of(background.whole.persons, background.everyone), n)
         ways = {"zayatz": _uniques.zayatz, "pitman": _uniques.pitman, "snb": _uniques.snb}
         estimates = ([ways[name](distinct, counts, everyone) for name in names] for names in self._rounds(n, everyone))
-        return _told(_lowest(estimates, int(counts[0]) / n))
+        return _format_share(_lowest(estimates, int(counts[0]) / n))
 
     def recount(self, census: Census) -> float | None:
         """Estimate again, by other ways to solve the same equations."""
@@ -144,7 +144,7 @@ class PopulationUniqueness(AcrossModel):
         everyone = max(self.size_of(census.records, census.population), n)
         ways = {"zayatz": _uniques_again.zayatz, "pitman": _uniques_again.pitman, "snb": _uniques_again.snb}
         estimates = ([ways[name](sizes, everyone) for name in names] for names in self._rounds(n, everyone))
-        return _told(_lowest(estimates, sizes[1] / n))
+        return _format_share(_lowest(estimates, sizes[1] / n))
 
     def _rounds(self, n: int, everyone: int) -> Sequence[Sequence[str]]:
         """The estimators to be asked together, round by round until one answers."""
@@ -164,10 +164,10 @@ class PopulationUniqueness(AcrossModel):
     @property
     def weaker_thresholds(self) -> Sequence[float]:
         """Larger shares."""
-        return rungs(self.threshold, 1.0)[1:]
+        return list_thresholds(self.threshold, 1.0)[1:]
 
 
-def _told(value: float) -> float:
+def _format_share(value: float) -> float:
     """Return a number with six digits, rounded up; what is less than a solution's error above one counts as that."""
     sure = Context(prec=_SURE, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(repr(value)))
     return float(Context(prec=_TOLD, rounding=ROUND_CEILING).create_decimal(sure))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes
-from shoal.models._exact import compared, decimal
+from shoal.models._exact import compare_ratio, decimal
+from shoal.models._scores import score_by_tail
 from shoal.models._sensitive import SensitiveModel
 from shoal.models.base import Census, Holds
+
+_C = 3.0
+"""The c that a table is measured for unasked: the most frequent value is less than c times the tail."""
 
 
 class RecursiveLDiversity(SensitiveModel):
@@ -39,6 +44,8 @@ class RecursiveLDiversity(SensitiveModel):
 
     protects_from: ClassVar[str] = "Naming a person's value after ruling out some: none that is left is too likely."
     leaves_open: ClassVar[str] = "That the values of a class mean much the same, or are unlike those of the table."
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"c": _C, "l": 2},)
+    measured_as: ClassVar[int] = 3
 
     c: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
     """How many times as often the most frequent value may occur as the l-th and rarer ones: always less."""
@@ -76,7 +83,7 @@ class RecursiveLDiversity(SensitiveModel):
         ends = np.cumsum(counts)
         rarer = ends[starts[1:] - 1][histogram.classes] - ends + counts if len(counts) else counts
         most = (histogram.most(histogram.counts) + histogram.wild)[histogram.classes]
-        enough = compared(most, rarer, decimal(self.c)) < 0
+        enough = compare_ratio(most, rarer, decimal(self.c)) < 0
         depths: Ints = histogram.total(enough.astype(np.int64))
         return np.minimum(depths, classes.sizes)
 
@@ -96,6 +103,10 @@ class RecursiveLDiversity(SensitiveModel):
                 depth = 0
             depths.append(min(depth, size))
         return min(depths, default=None)
+
+    def score_classes(self, census: Census) -> Floats:
+        """By the greatest l."""
+        return score_by_tail(census, self.tally(census), self.c)
 
     def meets(self, attained: int | None) -> bool:
         """Compare as integers."""

@@ -12,7 +12,7 @@ from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import at_least, brief, rungs
+from shoal.models._formatting import brief, list_thresholds, round_up
 from shoal.models.base import Census
 from shoal.models.k_anonymity import KAnonymity
 
@@ -64,12 +64,12 @@ class SampleUniqueness(AcrossModel):
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return the share of records that stand alone."""
         sizes = classes.sizes
-        return at_least(Fraction(int((sizes == 1).sum()), int(sizes.sum()))) if classes.count else None
+        return round_up(Fraction(int((sizes == 1).sum()), int(sizes.sum()))) if classes.count else None
 
     def recount(self, census: Census) -> float | None:
         """Count those who stand alone again."""
         sizes = census.sizes.tolist()
-        return at_least(Fraction(sizes.count(1), sum(sizes))) if sizes else None
+        return round_up(Fraction(sizes.count(1), sum(sizes))) if sizes else None
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
@@ -83,4 +83,4 @@ class SampleUniqueness(AcrossModel):
     @property
     def weaker_thresholds(self) -> Sequence[float]:
         """Larger shares."""
-        return rungs(self.threshold, 1.0)[1:]
+        return list_thresholds(self.threshold, 1.0)[1:]

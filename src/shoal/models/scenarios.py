@@ -15,8 +15,8 @@ from shoal.encoding.types import Ints
 from shoal.errors import PolicyError
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.kernels.group import group
-from shoal.models._exact import compared, decimal, greatest
-from shoal.models._formatting import at_least, brief, rungs
+from shoal.models._exact import compare_ratio, decimal, find_greatest_ratio
+from shoal.models._formatting import brief, list_thresholds, round_up
 from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 Attained = int | tuple[float, int]
@@ -166,7 +166,7 @@ class Scenarios(PrivacyModel):
         large: Holds = groups.sizes >= self.k
         if self.confidence is not None:
             most = self._most(groups, background)
-            large[large] = compared(most[large], groups.sizes[large], decimal(self.confidence)) <= 0
+            large[large] = compare_ratio(most[large], groups.sizes[large], decimal(self.confidence)) <= 0
         return large
 
     def _most(self, groups: Classes, background: Background) -> Ints:
@@ -184,8 +184,8 @@ class Scenarios(PrivacyModel):
         k = min(int(groups.sizes.min()) for groups in tables)
         if self.confidence is None:
             return k
-        share = max(greatest(self._most(groups, background), groups.sizes) for groups in tables)
-        return at_least(min(share, Fraction(1))), k
+        share = max(find_greatest_ratio(self._most(groups, background), groups.sizes) for groups in tables)
+        return round_up(min(share, Fraction(1))), k
 
     def recount(self, census: Census) -> Attained | None:
         """Find the smallest group and the greatest share again, among those that were counted for each set."""
@@ -200,7 +200,7 @@ class Scenarios(PrivacyModel):
             rows = groups.tallies[self.sensitive_columns].rows
             for (values, blank), size in zip(rows, groups.sizes.tolist(), strict=True):
                 worst = max(worst, Fraction(min(max(values.values(), default=0) + blank, size), size))
-        return at_least(worst), k
+        return round_up(worst), k
 
     def meets(self, attained: Attained | None) -> bool:
         """Compare k as integers, and the share as the decimal that is written."""
@@ -220,7 +220,7 @@ class Scenarios(PrivacyModel):
         """Fewer records first, then larger shares."""
         if self.confidence is None:
             return range(1, self.k)
-        shares = rungs(self.confidence, 1.0)[1:]
+        shares = list_thresholds(self.confidence, 1.0)[1:]
         return [*((self.confidence, k) for k in range(2, self.k)), *((share, self.k) for share in shares)]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from shoal.encoding.types import Floats
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._closeness import Distance, Distances
 from shoal.models._exact import decimal
-from shoal.models._formatting import at_least, brief, rungs
+from shoal.models._formatting import brief, list_thresholds, round_up
 from shoal.models._movers import furthest
+from shoal.models._scores import score_by_distance, score_by_ordered_distance
 from shoal.models._sensitive import SensitiveModel
 from shoal.models.base import Census, Holds, Need
 
@@ -46,6 +48,8 @@ class TCloseness(SensitiveModel):
 
     protects_from: ClassVar[str] = "Learning much about a person's value beyond what the whole table says of everyone."
     leaves_open: ClassVar[str] = "That a rare value is many times as likely in a class as in the table."
+    measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"t": 1}, {"t": 1, "distance": "ordered"})
+    measured_as: ClassVar[int] = 5
 
     t: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
     """The greatest distance of a class from the whole table."""
@@ -77,7 +81,7 @@ class TCloseness(SensitiveModel):
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return the greatest distance of a class."""
         return (
-            at_least(Distances.of(self.sensitive_columns, self.distance, classes, background).greatest())
+            round_up(Distances.of(self.sensitive_columns, self.distance, classes, background).greatest())
             if classes.count
             else None
         )
@@ -89,7 +93,14 @@ class TCloseness(SensitiveModel):
             return None
         if (self.distance == "ordered" and not tally.ranked) or (self.distance == "hierarchical" and not tally.paths):
             return 1.0  # nobody can say how far its values are apart
-        return at_least(furthest(tally, self.distance))
+        return round_up(furthest(tally, self.distance))
+
+    def score_classes(self, census: Census) -> Floats | None:
+        """By the distance; no quick way is known in a hierarchy."""
+        if self.distance == "hierarchical":
+            return None
+        score = score_by_distance if self.distance == "equal" else score_by_ordered_distance
+        return score(census, self.tally(census))
 
     def meets(self, attained: float | None) -> bool:
         """Compare the decimals that are written."""
@@ -104,4 +115,4 @@ class TCloseness(SensitiveModel):
     @property
     def weaker_thresholds(self) -> Sequence[float]:
         """From just below 1 down to what is asked."""
-        return rungs(self.t, 1.0)[1:]
+        return list_thresholds(self.t, 1.0)[1:]

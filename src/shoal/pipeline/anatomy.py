@@ -1,43 +1,31 @@
-"""anatomized(): a table as two, quasi-identifiers with their group and the sensitive values of each group."""
+"""publish_in_two(): a table as two, quasi-identifiers with their group and the sensitive values of each group."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from shoal.auditing import OwnerView
 from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain
+from shoal.engines.counted import CountedTable
 from shoal.engines.memory.write import to_bytes
-from shoal.models.distinct_l_diversity import DistinctLDiversity
 from shoal.pipeline.anatomy_groups import Groups, anatomize
+from shoal.pipeline.publish import Published
 from shoal.policy import Policy
 
 
-@dataclass(frozen=True)
-class Anatomized:
-    """The two tables, and what only the owner's audit may see of how they were made."""
-
-    frame: pl.DataFrame
-    """Quasi-identifiers as they are, and the number of the group."""
-    sensitive: pl.DataFrame
-    """Group, sensitive value, and how many records of the group have it."""
-    rows: pl.Series
-    """The original record of each published one."""
-    groups: Groups
-
-
-def anatomized(frame: pl.DataFrame, policy: Policy) -> Anatomized:
-    """Return a table in two.
+def publish_in_two(named: CountedTable, policy: Policy) -> tuple[Published, Groups]:
+    """Return a table in two: quasi-identifiers as they are with their group, and the sensitive values of each group.
 
     Who is put together is drawn from the whole table and the seed, so that it does not depend on the order of the
     records and nobody can draw it again who does not know both. Groups are numbered, and both tables sorted, by what
     is published of them.
     """
     (model,), (on,) = policy.models, policy.sensitive
-    assert isinstance(model, DistinctLDiversity)
+    frame = named.expand()  # who is put together with whom is drawn for each record by itself
     names = [name for name in frame.columns if name in {*policy.quasi_identifiers, *policy.pseudonyms.values()}]
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
     keys = [f"q{index}" for index in range(len(names))]
@@ -46,7 +34,7 @@ def anatomized(frame: pl.DataFrame, policy: Policy) -> Anatomized:
     records = pl.DataFrame([*texts, values.cast(pl.String).alias("value")]).with_row_index("row")
     records = records.sort([*keys, "value"], nulls_last=False)
     codes = codes_of(values, domain_of(values))[records["row"].to_numpy()]
-    groups = anatomize(codes, model.l, _random(records.drop("row"), policy.seed))
+    groups = anatomize(codes, model.least_values, _random(records.drop("row"), policy.seed))
     records = records.with_columns(pl.Series("group", _numbered(records, keys, groups.members)))
     records = records.sort(["group", *keys], nulls_last=False)
     held = records.group_by("group", "value").agg(pl.len().cast(pl.Int64).alias("records"), pl.col("row").min())
@@ -54,9 +42,14 @@ def anatomized(frame: pl.DataFrame, policy: Policy) -> Anatomized:
     number = policy.output.numbered or ""
     released = {name: plain(frame[name]).gather(records["row"]) for name in names}
     sensitive = {number: held["group"], on: values.gather(held["row"]), "records": held["records"]}
-    return Anatomized(
-        pl.DataFrame({**released, number: records["group"]}), pl.DataFrame(sensitive), records["row"], groups
+    original = pl.Series(np.repeat(np.arange(named.frame.height), named.record_counts))
+    published = Published(
+        table=CountedTable(pl.DataFrame({**released, number: records["group"]})),
+        owner=OwnerView(rows=original.gather(records["row"])),
+        classes=records["group"],
+        companions={"sensitive": pl.DataFrame(sensitive)},
     )
+    return published, groups
 
 
 def _random(records: pl.DataFrame, seed: int) -> np.random.Generator:

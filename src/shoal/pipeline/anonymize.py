@@ -1,43 +1,38 @@
-"""anonymize(): every stage once, in order."""
+"""anonymize(): every stage once, in order, whatever engine holds the table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.auditing import audit
 from shoal.encoding.types import Progress, silent
-from shoal.engines.choice import engine_of
-from shoal.engines.memory.source import Source, open_table
-from shoal.engines.treatments import treated
-from shoal.errors import AuditFailed, Infeasible, Misfit
-from shoal.pipeline.anatomy import anatomized
-from shoal.pipeline.check import check
-from shoal.pipeline.manifest import manifest_of
-from shoal.pipeline.output_forms import formed
-from shoal.pipeline.pseudonyms import Key, pseudonymized
-from shoal.pipeline.publish import apply
+from shoal.engines import open_engine
+from shoal.engines.base import RowMapping
+from shoal.engines.blocks import can_cut
+from shoal.engines.dictionary import TableDictionary
+from shoal.errors import Infeasible, OverBudget
+from shoal.pipeline.anatomy import publish_in_two
+from shoal.pipeline.blocks import release_in_blocks
+from shoal.pipeline.manifest import describe_release
+from shoal.pipeline.output_forms import add_form
+from shoal.pipeline.prepare import Prepared, prepare
+from shoal.pipeline.pseudonyms import Key
+from shoal.pipeline.publish import Published, publish
 from shoal.pipeline.relaxations import explained
-from shoal.pipeline.release import Release, attained_by, disagreements
-from shoal.pipeline.solve import limits, solve
+from shoal.pipeline.release import Release
+from shoal.pipeline.solve import Solution, find_limits, solve
+from shoal.pipeline.verify import Claims, verify_published
 from shoal.policy import Policy
-from shoal.policy.outputs import Anatomy
-
-
-def _loss_of(source: Source, policy: Policy) -> float:
-    """Return what a policy would lose, or raise why it cannot be met."""
-    trial = policy.replace(algorithm=policy.algorithm.trial())
-    return solve(source.frame, trial, times=source.times).loss
 
 
 def anonymize(
     table: object,
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
+    memory: str | int | None = None,
     progress: Progress = silent,
     bound: LowerBound | None = None,
     key: Key | None = None,
@@ -48,10 +43,15 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.engines.counted.CountedTable` one, or a path;
-        it is not changed.
+        A pandas, polars, pyarrow, DuckDB or Spark table, a :class:`~shoal.engines.counted.CountedTable`, or a path; it
+        is not changed.
     policy
         Roles, hierarchies, promises, and how to keep them; also as a mapping, or the path of a YAML file.
+    memory
+        For files that may be larger than memory: how much the data may take, for example ``"4GB"``, on top of the
+        program itself (about 0.3 GB). A Parquet or CSV file, a folder of them, or a pattern such as
+        ``data/*.parquet`` is then counted part by part, and :meth:`Release.write` writes part by part. Distinct
+        records that do not fit are an error before the memory is used up.
     progress
         Called with what is being done, how much is done, and how much there is.
     bound
@@ -62,7 +62,7 @@ def anonymize(
         the environment (``SHOAL_KEY``). It is written nowhere.
     options
         How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``; for a Spark table ``fits`` and ``block``
-        (:func:`shoal.spark.anonymize`).
+        (:mod:`shoal.engines.spark`).
 
     Raises
     ------
@@ -80,76 +80,61 @@ def anonymize(
     >>> shoal.anonymize(table, policy)
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
-    if engine := engine_of(table):
-        release: Release = engine.anonymize(table, policy, progress=progress, bound=bound, key=key, **options)
-        return release
     policy = Policy.of(policy)
-    given = open_table(table, **options)
-    source = treated(given, policy)
-    misfits = [fault for fault in check(given, policy) if fault.kind == "fault"]
-    if misfits:
-        raise Misfit(misfits)
-    named = pseudonymized(source.frame, policy, key)
-    if isinstance(policy.output, Anatomy):
-        return _in_two(source, named, policy, progress)
+    engine = open_engine(table, policy, memory=memory, **options)
+    with engine.watch(progress) as told:
+        engine = engine.telling(told)
+        try:
+            prepared = prepare(engine, policy, key)
+        except OverBudget:
+            if not can_cut(engine):
+                raise
+            return release_in_blocks(engine, policy, told)
+        return release_counted(prepared, told, bound)
+
+
+def release_counted(prepared: Prepared, progress: Progress = silent, bound: LowerBound | None = None) -> Release:
+    """Search, publish and verify a table that was counted."""
+    if not prepared.policy.output.generalizes:
+        progress("grouping", 0, 0)
+        published, groups = publish_in_two(prepared.named, prepared.policy)
+        return release_verified(prepared, published, Claims(recoding=groups), progress)
+    solution = _solve(prepared, progress, bound)
+    classes = publish(prepared.named, prepared.policy, solution.encoded, solution.publication)
+    published = add_form(classes, prepared.words)
+    claims = Claims(recoding=solution.recoding, attained=solution.attained, loss=solution.loss, bound=solution.bound)
+    return release_verified(prepared, published, claims, progress)
+
+
+def release_verified(prepared: Prepared, published: Published, claims: Claims, progress: Progress) -> Release:
+    """Let the engine hold what is published, verify it, and return the release; nothing leaves otherwise."""
+    mapping = RowMapping(
+        original=prepared.given, published=published.table, rows=published.rows, subjects=published.owner.subjects
+    )
+    held = prepared.engine.publish(mapping)
+    progress("auditing", 0, 0)
+    return Release(
+        policy=prepared.policy,
+        audit=verify_published(prepared, published, claims, held),
+        recoding=claims.recoding,
+        manifest=describe_release(prepared.words, claims.recoding, prepared.engine),
+        published=held,
+        details=published,
+        prepared=prepared,
+        claimed_loss=claims.loss,
+    )
+
+
+def _solve(prepared: Prepared, progress: Progress, bound: LowerBound | None) -> Solution:
+    """Return what a search finds, or say what stands in its way."""
     try:
-        decision = solve(source.frame, policy, progress, source.times).bounded(bound, progress)
+        return solve(prepared.words, progress).bounded(bound, progress)
     except Infeasible as error:
-        known = limits(source.frame, policy, source.times)
-        raise explained(error, policy, lambda other: _loss_of(source, other), known) from None
-    applied = apply(named, policy, decision.encoded, decision.publication, source.times)
-    made = formed(applied, source.frame, policy)
-    # the caller's own: what they do to it does not reach the release
-    published = source.restore(made.frame.clone(), applied.times)
-    progress("auditing", 0, 0)
-    checked = audit(
-        published,
-        policy,
-        original=source,
-        subjects=applied.subjects,
-        requested_k=applied.requested_k,
-        weights=applied.weights,
-        beside=next(iter(made.parts.values()), None),
-        rows=applied.rows,
-    ).claiming(decision.bound)
-    faults = [*checked.failures(), *disagreements(checked, decision.attained)]
-    if faults:
-        raise AuditFailed(faults)
-    return Release(
-        published,
-        policy,
-        decision.recoding,
-        attained_by(checked),
-        checked,
-        manifest_of(source, policy, decision.recoding),
-        source,
-        made.frame,
-        applied.subjects,
-        applied.requested_k,
-        applied.weights,
-        decision.loss,
-        made.parts,
-        applied.rows,
-        applied.times,
-    )
+        known = find_limits(prepared.words)
+        raise explained(error, prepared.policy, lambda other: _try(prepared.words, other), known) from None
 
 
-def _in_two(source: Source, named: pl.DataFrame, policy: Policy, progress: Progress) -> Release:
-    """Return an anatomy: nothing is generalized, and no search is needed."""
-    progress("grouping", 0, 0)
-    made = anatomized(named, policy)
-    published = source.restore(made.frame.clone())
-    progress("auditing", 0, 0)
-    checked = audit(published, policy, original=source, beside=made.sensitive, rows=made.rows).require()
-    return Release(
-        published,
-        policy,
-        made.groups,
-        attained_by(checked),
-        checked,
-        manifest_of(source, policy, made.groups),
-        source,
-        made.frame,
-        parts={"sensitive": made.sensitive},
-        rows=made.rows,
-    )
+def _try(words: TableDictionary, policy: Policy) -> float:
+    """Return what a policy would lose, or raise why it cannot be met."""
+    trial = policy.replace(algorithm=policy.algorithm.trial())
+    return solve(replace(words, policy=trial)).loss

@@ -1,4 +1,4 @@
-"""class_statistics(): mean and variance of numbers, and how often other values occur, class by class."""
+"""describe_classes(): mean and variance of numbers, and how often other values occur, class by class."""
 
 from __future__ import annotations
 
@@ -8,36 +8,32 @@ import polars as pl
 
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Floats
-from shoal.engines.columns import kind_of, plain
+from shoal.engines.columns import kind_of
+from shoal.engines.dictionary import TableDictionary
+from shoal.pipeline.publish import Published
 from shoal.policy import Policy
 from shoal.policy.outputs import STATISTICS, least_class
 
 _MICROSECONDS = 86_400_000_000
 
 
-def class_statistics(
-    published: pl.DataFrame, classes: pl.Series, rows: pl.Series, raw: pl.DataFrame, policy: Policy
-) -> pl.DataFrame:
-    """Return the statistics of each class, but for the suppressed records.
+def describe_classes(published: Published, words: TableDictionary) -> pl.DataFrame:
+    """Return the statistics of each class of a published table, but for the suppressed records.
 
-    Where fewer values are known than every class has records in a class, its mean and variance are not told.
-
-    Parameters
-    ----------
-    published
-        The published table, for its texts.
-    classes, rows
-        The class of each published record, from 1, and its record in the original.
+    Where fewer values are known than every class has records in a class, its mean and variance are not told. A record
+    that occurs several times is taken as often: sums of the same numbers are then the same, whoever counted them.
     """
-    kept = ~_suppressed(published, policy)
-    numbers, held = classes.filter(kept), rows.filter(kept)
+    policy, table = words.policy, published.table
+    kept = (~_suppressed(table.frame, policy)).to_numpy()
+    counts = table.record_counts[kept]
+    numbers, rows = (pl.Series(np.repeat(one.to_numpy()[kept], counts)) for one in (published.classes, published.rows))
     parts = []
     for index, name in enumerate(policy.quasi_identifiers):
-        values = plain(raw[name]).gather(held)
+        values = words.values(name).gather(rows)
         part = _moments(numbers, values, least_class(policy)) if is_measured(values) else _counts(numbers, values)
         parts.append(part.with_columns(pl.lit(name).alias("column"), pl.lit(index).alias("place")))
-    table = pl.concat(parts).sort("class", "place", "value", nulls_last=False)
-    return table.select("class", *STATISTICS).rename({"class": policy.output.numbered or ""})
+    whole = pl.concat(parts).sort("class", "place", "value", nulls_last=False)
+    return whole.select("class", *STATISTICS).rename({"class": policy.output.numbered or ""})
 
 
 def is_measured(values: pl.Series) -> bool:

@@ -8,24 +8,20 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from shoal.algorithms.base import Problem
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.types import Bools, Ints, Progress, silent
-from shoal.engines.columns import codes_of, column_domain, domain_of, ordered_texts, plain
-from shoal.engines.counted import Times, counted
+from shoal.engines.columns import codes_of, domain_of, ordered_texts
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Background, Frequencies, SensitiveColumn
 from shoal.frequencies.populations import Population, Survey
 from shoal.hierarchies.base import Levels
-from shoal.hierarchies.suppress import Suppress
 from shoal.kernels.group import group
-from shoal.models.differential_privacy import DifferentialPrivacy
-from shoal.models.personal_k import PersonalK
 from shoal.pipeline.population import encode_population, encode_survey, weighs
-from shoal.pipeline.requested_k import read_requested_k, too_much
-from shoal.pipeline.sampling import drawn
+from shoal.pipeline.requested_k import find_unservable, read_requested_k
+from shoal.pipeline.sampling import draw_sample
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.recodings.base import Column, Form
 
@@ -141,62 +137,69 @@ class Encoded:
         )
 
 
-def encode(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Encoded:
-    """Number the values of each column, and count the combinations; ``times`` is how often each record occurs."""
+def encode(words: TableDictionary) -> Encoded:
+    """Number the values of each column of a table, and count the combinations."""
+    table, policy, frame = words.table, words.policy, words.table.frame
     forced_suppression = np.zeros(frame.height, bool)
     columns, codes = [], []
     for name, spec in policy.quasi_identifiers.items():
-        column, numbers = encode_column(frame, name, policy, times)
+        column, numbers = encode_column(words, name)
         columns.append(column)
         codes.append(numbers)
         if spec.missing == "suppress":
-            forced_suppression |= plain(frame[name]).is_null().to_numpy()
+            forced_suppression |= words.values(name).is_null().to_numpy()
     sensitive, known = [], {}
     for index, (name, role) in enumerate(policy.sensitive.items()):
-        values = plain(frame[name])
+        values = words.values(name)
         held = codes_of(values, domain := domain_of(values))
         if role.missing == "wildcard":
             held = np.where(held == len(domain), -1, held)
         if role.missing == "suppress":
             forced_suppression |= values.is_null().to_numpy()
         sensitive.append(held)
-        known[name] = _known(index, domain, held, role, times)
+        counts = table.count_codes(np.where(held < 0, len(domain), held), len(domain) + 1)
+        known[name] = _known(index, domain, counts, role)
     subjects, survey = None, None
     if policy.subject is not None:
-        people = plain(frame[policy.subject])
+        people = words.values(policy.subject)
         subjects = codes_of(people, domain_of(people))
     reasons = ["for their missing values"] if forced_suppression.any() else []
     for model in policy.models:
-        if isinstance(model, PersonalK):
-            requested_k = read_requested_k(frame, model)
+        if model.requested_k is not None:
+            requested_k = read_requested_k(frame, model.requested_k)
             numbers, held = np.unique(requested_k, return_inverse=True)
-            known[model.on] = SensitiveColumn(len(sensitive), len(numbers), requested_k=numbers.astype(np.int64))
+            known[model.requested_k.column] = SensitiveColumn(
+                len(sensitive), len(numbers), requested_k=numbers.astype(np.int64)
+            )
             sensitive.append(held.astype(np.int64))
-            out = too_much(requested_k, subjects)
+            out = find_unservable(requested_k, subjects, table.record_counts)
             reasons += (
                 [f"as they ask for more persons than there are (up to {requested_k[out].max()})"] if out.any() else []
             )
             forced_suppression |= out
     for model in policy.models:
-        if isinstance(model, DifferentialPrivacy):
-            forced_suppression |= ~drawn(codes, model.share, policy.seed)
+        if model.sample_share is not None:
+            forced_suppression |= ~draw_sample(codes, model.sample_share, policy.seed)
             reasons.append("as they are not in the sample")
     if weighs(policy):
-        survey, held = encode_survey(frame, policy, len(sensitive))
+        survey, held = encode_survey(words, len(sensitive))
         sensitive.append(held)
     only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
     return replace(
-        counted_codes(tuple(columns), codes, sensitive, known, subjects, forced_suppression, times),
+        count_codes(tuple(columns), codes, sensitive, known, subjects, forced_suppression, table.weights),
         why=" or ".join(reasons),
-        population=encode_population(frame, policy, columns),
+        population=encode_population(words, columns),
         survey=survey,
         starred=only_stars,
     )
 
 
-def _known(index: int, domain: Domain, held: Ints, role: Sensitive, times: Times) -> SensitiveColumn:
-    """Return what models know of a sensitive column: its values, their order, their hierarchy."""
-    blank = role.missing in ("own-value", "error") and bool((held == len(domain)).any())
+def _known(index: int, domain: Domain, counts: Ints, role: Sensitive) -> SensitiveColumn:
+    """Return what models know of a sensitive column: its values, their order, their hierarchy.
+
+    ``counts`` is how many records have each value, and last how many have none.
+    """
+    blank = role.missing in ("own-value", "error") and bool(counts[-1])
     order = ordered_texts(domain, role)
     ranks = None
     if order is not None and not blank:  # a missing value has no place in an order
@@ -204,28 +207,22 @@ def _known(index: int, domain: Domain, held: Ints, role: Sensitive, times: Times
         ranks = np.array([rank_of[text] for text in domain.texts], np.int64)
     levels = None
     if role.hierarchy is not None:
-        counts = counted(np.where(held < 0, len(domain), held), times, len(domain))[: len(domain)]
-        built = role.hierarchy.build(replace(domain, counts=counts), missing="own-value" if blank else None)
+        built = role.hierarchy.build(replace(domain, counts=counts[:-1]), missing="own-value" if blank else None)
         # however the top is called: it says nothing, and is no level of its own
         below = [n for n, names in enumerate(built.labels) if not n or {*names} - {None, STAR, role.hierarchy.root}]
         levels = built.codes[below][:, np.append(built.position, len(domain))[: len(domain) + blank]]
     return SensitiveColumn(index, len(domain) + blank, ranks, levels)
 
 
-def encode_column(
-    frame: pl.DataFrame, name: str, policy: Policy, times: Times = None
-) -> tuple[Column, npt.NDArray[np.integer]]:
+def encode_column(words: TableDictionary, name: str) -> tuple[Column, npt.NDArray[np.integer]]:
     """Return a quasi-identifier with its levels, and the code of each record, in as few bytes as it takes."""
-    spec, values = policy.quasi_identifiers[name], plain(frame[name])
-    domain = column_domain(frame, name, policy, times)
-    blank = spec.missing if spec.missing in ("own-value", "wildcard") and values.null_count() else None
-    levels = (spec.hierarchy or Suppress()).build(domain, missing=blank)
-    position = np.append(levels.position, len(domain) if blank else 0)
+    spec, domain, levels = words.policy.quasi_identifiers[name], words.domain(name), words.levels(name)
+    position = np.append(levels.position, len(domain) if levels.has_missing else 0)
     limits = levels.limits(spec.boundaries) if spec.boundaries else None
     height = levels.height if limits is None else int(limits.max(initial=0))
-    form = form_of(spec, policy.publish, levels)
+    form = form_of(spec, words.policy.publish, levels)
     column = Column(name, levels, form, spec.weight, height if spec.hierarchy else 0, limits)
-    return column, position.astype(np.min_scalar_type(levels.size))[codes_of(values, domain)]
+    return column, position.astype(np.min_scalar_type(levels.size))[codes_of(words.values(name), domain)]
 
 
 def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
@@ -242,14 +239,14 @@ def form_of(spec: QuasiIdentifier, publish: Form, levels: Levels) -> Form:
     return "labels" if asked == "ranges" and spec.hierarchy is not None else "sets"
 
 
-def counted_codes(
+def count_codes(
     columns: tuple[Column, ...],
     codes: Sequence[npt.NDArray[np.integer]],
     sensitive: Sequence[Ints],
     known: dict[str, SensitiveColumn],
     subjects: Ints | None,
     forced_suppression: Bools,
-    times: Times,
+    record_counts: Ints | None,
 ) -> Encoded:
     """Count the combinations of records whose values are numbered already."""
     sizes = [2, *(column.levels.size for column in columns)]
@@ -262,7 +259,7 @@ def counted_codes(
     frequencies = Frequencies(
         np.stack([column[tuple_rows] for column in codes], axis=1).astype(np.int32),
         tuple_of_record[cell_rows],
-        counted(cell_of_record, times, len(cell_rows)),
+        np.bincount(cell_of_record, record_counts, minlength=len(cell_rows)).astype(np.int64),
         np.stack([column[cell_rows] for column in sensitive], axis=1).astype(np.int32)
         if sensitive
         else np.zeros((len(cell_rows), 0), np.int32),
@@ -275,5 +272,5 @@ def counted_codes(
         known,
         int(forced_suppression[tuple_rows].sum()),
         int(forced_suppression[cell_rows].sum()),
-        int(forced_suppression.sum() if times is None else times.to_numpy()[forced_suppression].sum()),
+        int(forced_suppression.sum() if record_counts is None else record_counts[forced_suppression].sum()),
     )

@@ -1,4 +1,4 @@
-"""manifest_of(): what a release was made from, with what, and how."""
+"""describe_release(): what a release was made from, with what, and how."""
 
 from __future__ import annotations
 
@@ -7,33 +7,40 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from shoal.engines.base import TableEngine
 from shoal.engines.columns import population_frame
+from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.engines.fingerprint import fingerprint
-from shoal.engines.memory.source import Source
 from shoal.policy import Policy
+from shoal.policy.abridge import reference_large
 from shoal.policy.disclosure_weights import weigh
 from shoal.recodings.base import RecodingSummary
 
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
 
 
-def manifest_of(source: Source, policy: Policy, recoding: RecodingSummary) -> dict[str, Any]:
+def describe_release(words: TableDictionary, recoding: RecodingSummary, engine: TableEngine) -> dict[str, Any]:
     """Return the manifest: policy, its hash, the data's fingerprint, versions, seed and recoding.
+
+    Large hierarchies are in it by the number and the hash of their values; the policy's hash is that of the whole.
 
     Where the policy has a threshold, also what a request for the whole table weighs. It holds no value of the original
     table; the fingerprint is slow to guess against. A seed that must be secret is not told.
     """
-    weighed = {} if policy.threshold is None else {"request": weigh(policy, source.frame.columns).to_dict()}
+    policy = words.policy
+    weighed = {} if policy.threshold is None else {"request": weigh(policy, words.table.frame.columns).to_dict()}
     return {
-        "policy": policy.effective(),
+        "policy": reference_large(policy.effective()),
         "policy_hash": policy.hash,
-        "data_fingerprint": fingerprint(source.frame, policy.hash, source.times),
-        "records": source.records,
+        "data_fingerprint": fingerprint(words.table, policy.hash),
+        "records": words.table.records,
         **_population(policy),
         "seed": "secret" if policy.has_secret_seed else policy.seed,
         **weighed,
         "recoding": recoding.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
+        **engine.describe(),
     }
 
 
@@ -41,7 +48,7 @@ def _population(policy: Policy) -> dict[str, Any]:
     if policy.population is None:
         return {}
     people = population_frame(policy.population)
-    return {"population": {"records": people.height, "fingerprint": fingerprint(people, policy.hash)}}
+    return {"population": {"records": people.height, "fingerprint": fingerprint(CountedTable(people), policy.hash)}}
 
 
 @cache

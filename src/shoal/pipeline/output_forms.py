@@ -1,46 +1,43 @@
-"""formed(): a generalized table in the form that the policy asks for; and what stands in the way."""
+"""add_form(): a generalized table in the form that the policy asks for; and what stands in the way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from shoal.engines.columns import codes_of, domain_of, plain
+from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, TableError
 from shoal.pipeline.anatomy_groups import most_diverse
-from shoal.pipeline.class_statistics import class_statistics
-from shoal.pipeline.ends import ended_columns, with_ends
-from shoal.pipeline.publish import Applied, published_columns
+from shoal.pipeline.class_statistics import describe_classes
+from shoal.pipeline.ends import add_ends, ended_columns
+from shoal.pipeline.publish import Published
 from shoal.policy import Policy
 from shoal.policy.outputs import Anatomy, Statistics, least_class
+from shoal.policy.published_columns import published_columns
 
 _SECRET = 2**64
 """A seed below this could be guessed."""
 
 
-@dataclass(frozen=True)
-class Formed:
-    """The tables of a release."""
-
-    frame: pl.DataFrame
-    parts: dict[str, pl.DataFrame] = field(default_factory=dict)
-    """The name of a second table, and that table."""
-
-
-def formed(applied: Applied, raw: pl.DataFrame, policy: Policy) -> Formed:
-    """Return a generalized table with what its form adds."""
-    frame = with_ends(applied.frame, raw, policy)
+def add_form(published: Published, words: TableDictionary) -> Published:
+    """Return a generalized table with what its form adds: ends, numbers of classes, a table of statistics."""
+    frame, policy = add_ends(published.table.frame, words), words.policy
     if not isinstance(policy.output, Statistics):
-        return Formed(frame)
-    statistics = class_statistics(applied.frame, applied.classes, applied.rows, raw, policy)
-    numbers = applied.classes.cast(pl.Int64).alias(policy.output.number)
-    return Formed(frame.hstack([numbers]), {"statistics": statistics})
+        return replace(published, table=published.table.with_frame(frame))
+    statistics = describe_classes(published, words)
+    numbers = published.classes.cast(pl.Int64).alias(policy.output.number)
+    table = published.table.with_frame(frame.hstack([numbers]))
+    return replace(published, table=table, companions={"statistics": statistics})
 
 
-def output_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def output_faults(table: CountedTable, policy: Policy) -> Iterator[Fault]:
     """Yield what keeps a table from being released in a form, and what the form tells."""
+    frame = table.frame
     yield from _names(frame, policy)
     if isinstance(policy.output, Statistics):
         least = least_class(policy)
@@ -53,12 +50,12 @@ def output_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             "warning",
         )
     if isinstance(policy.output, Anatomy):
-        yield from _anatomy(frame, policy)
+        yield from _anatomy(table, policy)
 
 
 def _names(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     """Yield columns of the release that would have the same name."""
-    shown = published_columns(frame, policy)
+    shown = published_columns(frame.columns, policy)
     added = [] if policy.output.numbered is None else [policy.output.numbered]
     try:
         added += [f"{name}.{end}" for name in ended_columns(frame, policy) for end in ("low", "high")]
@@ -70,7 +67,7 @@ def _names(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             yield Fault("the release would have two columns of that name", "output", repr(name), hint)
 
 
-def _anatomy(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _anatomy(table: CountedTable, policy: Policy) -> Iterator[Fault]:
     yield Fault(
         "anatomy protects the link to the sensitive value only: quasi-identifiers are published as they are, and "
         "k-anonymity is not claimed",
@@ -83,13 +80,13 @@ def _anatomy(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         what = "can be guessed; in a small table, groups can then be drawn again for every guess at its values"
         yield Fault(what, "seed", str(policy.seed), hint, "warning")
     (on,), asked = policy.sensitive, policy.models[0].asked
-    if on not in frame.columns or not frame.height:
+    if on not in table.frame.columns or not table.frame.height:
         return
     try:
-        values = plain(frame[on])
+        values = plain(table.frame[on])
     except TableError:  # told already
         return
-    best = most_diverse(codes_of(values, domain_of(values)))
+    best = most_diverse(np.repeat(codes_of(values, domain_of(values)), table.record_counts))
     if asked > best:
         got = f"l = {asked}, at most {best} is possible"
         hint = "no value may have more than 1/l of the records"

@@ -11,6 +11,8 @@ import polars as pl
 
 from shoal.encoding.types import Ints
 from shoal.engines.columns import codes_of, domain_of, plain, population_column, population_frame
+from shoal.engines.counted import COUNTS
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, TableError, examples, nearest
 from shoal.frequencies.populations import Population, Survey
 from shoal.kernels.group import group
@@ -26,14 +28,15 @@ def weighs(policy: Policy) -> bool:
     return policy.survey_weight is not None and policy.population is None
 
 
-def encode_population(frame: pl.DataFrame, policy: Policy, columns: Sequence[Column]) -> Population | None:
+def encode_population(words: TableDictionary, columns: Sequence[Column]) -> Population | None:
     """Return the population in the codes of the table; records with a value that these do not have are left out."""
-    if policy.population is None:
+    people = words.policy.population
+    if people is None:
         return None
-    codes, known = [], np.ones(population_frame(policy.population).height, bool)
+    codes, known = [], np.ones(population_frame(people).height, bool)
     for column in columns:
         domain = column.levels.domain.take(column.levels.position.astype(np.intp))  # in its natural order
-        values = population_column(policy.population, column.name, plain(frame[column.name]).dtype)
+        values = population_column(people, column.name, words.values(column.name).dtype)
         held = codes_of(values, domain)
         known &= (held < len(domain)) | column.levels.has_missing
         codes.append(np.append(column.levels.position, len(domain))[held])
@@ -43,10 +46,10 @@ def encode_population(frame: pl.DataFrame, policy: Policy, columns: Sequence[Col
     return Population(tuples, np.bincount(numbers, minlength=len(rows)).astype(np.int64))
 
 
-def encode_survey(frame: pl.DataFrame, policy: Policy, index: int) -> tuple[Survey, Ints]:
+def encode_survey(words: TableDictionary, index: int) -> tuple[Survey, Ints]:
     """Return the weights of a survey, and the code of each record's weight."""
-    assert policy.survey_weight is not None
-    values = plain(frame[policy.survey_weight])
+    assert words.policy.survey_weight is not None
+    values = words.values(words.policy.survey_weight)
     domain = domain_of(values)
     amounts = [int((Decimal(text) * _PARTS).to_integral_value(ROUND_FLOOR)) for text in domain.texts]
     return Survey(index, np.array(amounts, np.int64), _PARTS), codes_of(values, domain)
@@ -60,18 +63,20 @@ def unreadable(policy: Policy) -> Iterator[Fault]:
         yield from (Fault(fault.what, f"population, {fault.where}", fault.got, fault.hint) for fault in error.faults)
 
 
-def population_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def population_faults(words: TableDictionary) -> Iterator[Fault]:
     """Yield what is wrong with the population, or with the weights of a survey."""
+    policy, frame = words.policy, words.table.frame
     if policy.population is not None:
-        yield from _misfits(frame, population_frame(policy.population), policy)
+        yield from _misfits(words, population_frame(policy.population))
     if policy.survey_weight is not None and policy.survey_weight in frame.columns:
         yield from _survey_faults(frame, policy.survey_weight)
 
 
-def _misfits(frame: pl.DataFrame, people: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _misfits(words: TableDictionary, people: pl.DataFrame) -> Iterator[Fault]:
     """Yield columns and values that the population lacks; where it has all of them, combinations."""
+    policy = words.policy
     assert policy.population is not None
-    names = [name for name in policy.quasi_identifiers if name in frame.columns]
+    names = [name for name in policy.quasi_identifiers if name in words.table.frame.columns]
     own: list[pl.Series] = []
     theirs: list[pl.Series] = []
     whole = True
@@ -82,7 +87,7 @@ def _misfits(frame: pl.DataFrame, people: pl.DataFrame, policy: Policy) -> Itera
             whole = False
             continue
         try:
-            values = plain(frame[name])
+            values = words.values(name)
         except TableError:  # told already
             whole = False
             continue
@@ -104,14 +109,16 @@ def _misfits(frame: pl.DataFrame, people: pl.DataFrame, policy: Policy) -> Itera
         own.append(values.alias(str(len(own))))
         theirs.append(others.alias(str(len(theirs))))
     if whole:
-        yield from _combinations(pl.DataFrame(own), pl.DataFrame(theirs), frame, policy)
+        yield from _combinations(pl.DataFrame(own), pl.DataFrame(theirs), words)
 
 
-def _combinations(own: pl.DataFrame, theirs: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def _combinations(own: pl.DataFrame, theirs: pl.DataFrame, words: TableDictionary) -> Iterator[Fault]:
     """Yield that some combinations occur more often in the table than in its population."""
-    keys, persons = own.columns, pl.len()
-    if policy.subject is not None and policy.subject in frame.columns:
-        own, persons = own.with_columns(frame[policy.subject].alias("subject")), pl.col("subject").n_unique()
+    table, subject = words.table, words.policy.subject
+    keys, persons = own.columns, pl.col(COUNTS).sum()
+    own = own.with_columns(pl.Series(COUNTS, table.record_counts))
+    if subject is not None and subject in table.frame.columns:
+        own, persons = own.with_columns(table.frame[subject].alias("subject")), pl.col("subject").n_unique()
     complete = own.drop_nulls(keys)  # whom a missing value matches is not told
     counted = complete.group_by(keys).agg(persons.alias("here"))
     there = theirs.group_by(keys).agg(pl.len().alias("there"))

@@ -1,4 +1,4 @@
-"""pseudonymized(): keyed pseudonyms in the place of identifiers."""
+"""pseudonymize(): keyed pseudonyms in the place of identifiers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.engines.columns import plain
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, Misfit, TableError
 from shoal.policy import Policy
 
@@ -52,7 +53,7 @@ def read_key(key: Key | None) -> bytes:
     return found
 
 
-def pseudonymized(frame: pl.DataFrame, policy: Policy, key: Key | None) -> pl.DataFrame:
+def pseudonymize(frame: pl.DataFrame, policy: Policy, key: Key | None) -> pl.DataFrame:
     """Return a table with a column of pseudonyms after each identifier that asks for it.
 
     A pseudonym is the start of HMAC-SHA-256 over the text of the value, under the key. A missing value has none.
@@ -66,7 +67,7 @@ def pseudonymized(frame: pl.DataFrame, policy: Policy, key: Key | None) -> pl.Da
     >>> table = pl.DataFrame({"name": ["Ann", "Bob"], "age": [30, 40]})
     >>> policy = Policy(identifiers={"name": {"pseudonym": True, "digits": 8}}, quasi_identifiers=["age"],
     ...                 models=[{"name": "k-anonymity", "k": 2}])
-    >>> pseudonymized(table, policy, b"a key of at least 16 bytes").columns
+    >>> pseudonymize(table, policy, b"a key of at least 16 bytes").columns
     ['name', 'name.pseudonym', 'age']
     """
     if not policy.pseudonyms:
@@ -89,8 +90,9 @@ def _pseudonym(text: str, key: bytes, digits: int) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:digits]
 
 
-def pseudonym_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+def pseudonym_faults(table: CountedTable, policy: Policy) -> Iterator[Fault]:
     """Yield identifiers whose pseudonyms would undo the release, and a warning of what pseudonyms are."""
+    frame = table.frame
     for name, shown in policy.pseudonyms.items():
         where = f"identifiers.{name}.pseudonym"
         if name not in frame.columns:
@@ -98,15 +100,16 @@ def pseudonym_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
         if shown in frame.columns:
             yield Fault("the table has a column of that name", where, repr(shown), "rename it")
         try:
-            present = plain(frame[name]).drop_nulls()
+            values = plain(frame[name])
         except TableError as error:
             yield Fault(error.faults[0].what, where, error.faults[0].got, "leave the pseudonym out")
             continue
-        if present.n_unique() < len(present):
+        persons, records = values.drop_nulls().n_unique(), table.records - table.count_missing(values)
+        if persons < records:
             yield Fault(
                 "pseudonyms would link the records of one person, and what they show together may be alone",
                 where,
-                f"{present.n_unique()} values in {len(present)} records",
+                f"{persons} values in {records} records",
                 "make it a table with one record for each person, or leave the pseudonym out",
             )
         yield Fault(

@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.errors import Infeasible, PolicyError, ShoalError
 from shoal.hierarchies.suppress import Suppress
-from shoal.models.base import titles
+from shoal.models.base import name_models
 from shoal.policy import Policy, Relaxation
 
 Attempt = Callable[[Policy], float]
@@ -68,7 +68,7 @@ def _lowered(
     policy: Policy, failing: list[int], ceilings: Sequence[Any], trial: _Trial
 ) -> tuple[dict[str, Any], list[Relaxation]]:
     """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
-    names, attainable = titles(policy.models), dict[str, Any]()
+    names, attainable = name_models(policy.models), dict[str, Any]()
     found: list[Relaxation] = []
     for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
         models, texts = list(policy.models), []
@@ -101,7 +101,7 @@ def _attainable(
 ) -> dict[str, Any]:
     """Return the most that can be asked of the failing models: what all records together attain, where that works."""
     if lowered:
-        return {titles(policy.models)[number]: ceilings[number] for number in failing}
+        return {name_models(policy.models)[number]: ceilings[number] for number in failing}
     if len(failing) > 1:
         return {}
     return _best_told(policy, failing[0], trial)
@@ -112,7 +112,7 @@ def _best_told(policy: Policy, number: int, trial: _Trial) -> dict[str, Any]:
     best, model = _best_value(policy, number, trial), policy.models[number]
     if trial.late or (best is None and not isinstance(model.asked, int)):
         return {}
-    return {titles(policy.models)[number]: 1 if best is None else best}
+    return {name_models(policy.models)[number]: 1 if best is None else best}
 
 
 def _without_dominated(found: list[Relaxation]) -> list[Relaxation]:
@@ -165,7 +165,7 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
     attainable: dict[str, Any] = {}
     found: list[Relaxation] = []
     spare: list[Relaxation] = []
-    for number, (title, model) in enumerate(zip(titles(policy.models), policy.models, strict=True)):
+    for number, (title, model) in enumerate(zip(name_models(policy.models), policy.models, strict=True)):
         best = _best_value(policy, number, trial)
         if not trial.late:
             attainable[title] = 1 if best is None and isinstance(model.asked, int) else best
@@ -183,7 +183,7 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
 
 def _asking(policy: Policy, number: int, value: Any, trial: _Trial) -> list[Relaxation]:
     weaker = _weaker(policy, number, value)
-    title, asked = titles(policy.models)[number], policy.models[number].asked
+    title, asked = name_models(policy.models)[number], policy.models[number].asked
     return [] if weaker is None else trial.offer(f"ask for {title} {value} instead of {asked}", weaker)
 
 
@@ -256,7 +256,7 @@ def _without_one(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 
 def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    names = titles(policy.models)
+    names = name_models(policy.models)
     for number, model in enumerate(policy.models if len(policy.models) > 1 else ()):
         rest = [*policy.models[:number], *policy.models[number + 1 :]]
         yield f"do not ask for {names[number]} {model.asked}", policy.asking(rest)

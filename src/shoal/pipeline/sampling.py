@@ -1,4 +1,4 @@
-"""drawn(): a random sample of the records that follows from a secret seed."""
+"""draw_sample(): a random sample of the records that follows from a secret seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.encoding.types import Bools
 _BITS = 64
 
 
-def drawn(codes: Sequence[npt.NDArray[np.integer]], share: Fraction, seed: int) -> Bools:
+def draw_sample(codes: Sequence[npt.NDArray[np.integer]], share: Fraction, seed: int) -> Bools:
     """Return which records are drawn, each with the same chance and whatever becomes of the others.
 
     Equal records are drawn as many times whatever their order in the table. The numbers come from SHAKE-256, so that
@@ -22,7 +22,7 @@ def drawn(codes: Sequence[npt.NDArray[np.integer]], share: Fraction, seed: int) 
 
     Examples
     --------
-    >>> drawn([np.array([7, 7, 8, 9])], Fraction(1, 2), seed=2).tolist()
+    >>> draw_sample([np.array([7, 7, 8, 9])], Fraction(1, 2), seed=2).tolist()
     [False, True, False, False]
     """
     count = len(codes[0])

@@ -1,4 +1,4 @@
-"""decide(): encode, search, and make the answer final; a decision, not yet a table."""
+"""solve(): encode, search, and make the answer final; a solution, not yet a table."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from shoal.algorithms._coarsest import Remainder, coarsest
-from shoal.algorithms._unattainable import find_blocking_boundaries, unattainable
+from shoal.algorithms._coarsest import Remainder, find_coarsest_classes
+from shoal.algorithms._unattainable import find_blocking_boundaries, find_unattainable
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.encoding.types import Floats, Progress, silent
-from shoal.engines.counted import Times
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Infeasible, NotFound
 from shoal.frequencies.frequencies import Classes
-from shoal.models.base import titles
+from shoal.models.base import name_models
 from shoal.pipeline.encode import Encoded, encode
 from shoal.pipeline.relaxations import Limits
 from shoal.policy import Policy
@@ -46,7 +45,7 @@ class Solution:
         classes = self.publication.classes
         return {
             title: model.measure(classes, self.encoded.background)
-            for title, model in zip(titles(self.policy.models), self.policy.models, strict=True)
+            for title, model in zip(name_models(self.policy.models), self.policy.models, strict=True)
         }
 
     @property
@@ -92,21 +91,21 @@ class Solution:
         kept = np.where(np.arange(classes.count) == starred, 0, classes.records)
         columns = list(zip(self.encoded.columns, publication.columns, strict=True))
         return Outcome(
-            self.encoded.frequencies.records,
-            tuple(self.policy.quasi_identifiers),
-            np.array([column.weight for column in self.encoded.columns]),
-            publication.suppressed - publication.held,  # those cost what their class costs
-            int((kept > 0).sum()),
-            int((kept * kept).sum()),
-            np.array([kept @ shown.penalties for _, shown in columns]),
-            np.array([kept @ (shown.penalties == 0.0) for _, shown in columns], np.float64),
-            np.array([kept @ _climbs(shown, column) for column, shown in columns]),
-            np.array([kept @ np.log2(np.maximum(shown.stands_for, 1)) for _, shown in columns]),
-            np.array([column.log_value_counts for column, _ in columns]),
-            np.array([column.levels.size for column, _ in columns], np.float64),
-            np.array([column.levels.height for column, _ in columns], np.float64),
-            publication.suppressed - publication.held - publication.dropped,
-            self.policy.k,
+            records=self.encoded.frequencies.records,
+            columns=tuple(self.policy.quasi_identifiers),
+            weights=np.array([column.weight for column in self.encoded.columns]),
+            suppressed=publication.suppressed - publication.held,  # those cost what their class costs
+            classes=int((kept > 0).sum()),
+            squares=int((kept * kept).sum()),
+            penalty=np.array([kept @ shown.penalties for _, shown in columns]),
+            exact=np.array([kept @ (shown.penalties == 0.0) for _, shown in columns], np.float64),
+            generalization_height=np.array([kept @ _climbs(shown, column) for column, shown in columns]),
+            log_cover_size=np.array([kept @ np.log2(np.maximum(shown.stands_for, 1)) for _, shown in columns]),
+            log_value_counts=np.array([column.log_value_counts for column, _ in columns]),
+            distinct=np.array([column.levels.size for column, _ in columns], np.float64),
+            heights=np.array([column.levels.height for column, _ in columns], np.float64),
+            starred=publication.suppressed - publication.held - publication.dropped,
+            k=self.policy.k,
         )
 
 
@@ -115,12 +114,12 @@ def _climbs(shown: ColumnLabels, column: Column) -> Floats:
     return np.where(shown.stars, 1.0, shown.levels / max(column.levels.height, 1))
 
 
-def solve(frame: pl.DataFrame, policy: Policy, progress: Progress = silent, times: Times = None) -> Solution:
-    """Encode a table, search, and make the recoding final; ``times`` is how often each record occurs."""
+def solve(words: TableDictionary, progress: Progress = silent) -> Solution:
+    """Encode a table, search, and make the recoding final."""
     progress("counting", 0, 0)
-    if not frame.height:
+    if not words.table.frame.height:
         raise Infeasible("the table has no records")
-    return solve_encoded(encode(frame, policy, times), policy, progress)
+    return solve_encoded(encode(words), words.policy, progress)
 
 
 def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent) -> Solution:
@@ -185,7 +184,7 @@ def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[S
     """Yield what can be published after a search found nothing: some records given up, the others searched again."""
     tops = [column.levels.height for column in encoded.columns]
     stars = [[_as_stars(problem, tops)]] if _may_star(encoded, policy) else []
-    for recodings in chain(stars, (_recodings(remainder, policy) for remainder in coarsest(problem))):
+    for recodings in chain(stars, (_recodings(remainder, policy) for remainder in find_coarsest_classes(problem))):
         complying = (_complying(recoding, encoded, policy) for recoding in recodings)
         found = next((decision for decision in complying if decision is not None), None)
         if found is not None:
@@ -270,7 +269,7 @@ def _of_a_part(recoding: Recoding, encoded: Encoded, policy: Policy) -> Recoding
 
 def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
     """Bar the records that no recoding within the boundaries can keep: a search would give others up for them."""
-    out = unattainable(problem)
+    out = find_unattainable(problem)
     records = int(problem.frequencies.counts[out].sum())
     if records > problem.max_suppressed:
         raise Infeasible(
@@ -279,11 +278,12 @@ def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
     return encoded.suppressing(out) if records else encoded
 
 
-def limits(frame: pl.DataFrame, policy: Policy, times: Times = None) -> Limits:
+def find_limits(words: TableDictionary) -> Limits:
     """Return what stands in the way of every recoding."""
-    if not frame.height:
+    policy = words.policy
+    if not words.table.frame.height:
         return Limits([None for _ in policy.models], {}, blocked=True)
-    encoded = encode(frame, policy, times)
+    encoded = encode(words)
     blocked = encoded.forced_suppression > encoded.may_suppress(policy) or not encoded.searchable.records
     whole = Classes.of(encoded.frequencies, np.zeros(len(encoded.frequencies.cell_counts), np.int64), 1)
     people = encoded.population

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field, model_serializer
 
 from shoal.errors import Fault, PolicyError, nearest
 from shoal.models.base import PrivacyModel
-from shoal.models.distinct_l_diversity import DistinctLDiversity
 from shoal.policy.roles import QuasiIdentifier, Sensitive
 from shoal.registry import Frozen
 
@@ -49,6 +48,10 @@ class OutputForm(Frozen):
     """The second table of a release: it is written as ``release-NAME``."""
     has_secret_seed: ClassVar[bool] = False
     """Whether somebody who knows the seed could undo part of it."""
+    generalizes: ClassVar[bool] = True
+    """Whether quasi-identifiers are published as texts that cover their values, not as they are."""
+    has_statistics: ClassVar[bool] = False
+    """Whether the second table tells statistics of each class."""
 
     @property
     def has_ends(self) -> bool:
@@ -67,8 +70,8 @@ class OutputForm(Frozen):
     @model_serializer(mode="plain")
     def _dump(self) -> dict[str, Any]:
         fields = type(self).model_fields.items()
-        said = {name: getattr(self, name) for name, field in fields if getattr(self, name) != field.default}
-        return {"form": self.form, **said}
+        fields_set = {name: getattr(self, name) for name, field in fields if getattr(self, name) != field.default}
+        return {"form": self.form, **fields_set}
 
 
 class Generalized(OutputForm):
@@ -128,6 +131,7 @@ class Statistics(OutputForm):
 
     form: Literal["statistics"] = "statistics"
     beside: ClassVar[str | None] = "statistics"
+    has_statistics: ClassVar[bool] = True
     ends: bool = False
     """Whether the ends of what is shown stand in columns of their own."""
     number: Name = "class"
@@ -202,6 +206,7 @@ class Anatomy(OutputForm):
     form: Literal["anatomy"] = "anatomy"
     beside: ClassVar[str | None] = "sensitive"
     has_secret_seed: ClassVar[bool] = True
+    generalizes: ClassVar[bool] = False
     number: Name = "group"
     """The column that numbers the groups, in both tables."""
 
@@ -213,7 +218,7 @@ class Anatomy(OutputForm):
     def faults(self, policy: Declared) -> Iterator[Fault]:
         """Yield what anatomy does not keep: other models, other columns, several records of a person."""
         for index, model in enumerate(policy.models):
-            if not isinstance(model, DistinctLDiversity) or len(model.sensitive_columns) != 1:
+            if model.only_asks != "values" or len(model.sensitive_columns) != 1:
                 what = f"anatomy publishes quasi-identifiers as they are and cannot promise {model.key()}"
                 yield Fault(what, f"models[{index}]", hint="ask for distinct-l-diversity on one column")
         if len(policy.models) != 1 or len(policy.sensitive) != 1:
@@ -241,7 +246,7 @@ _FORMS: dict[str, type[Generalized | Statistics | Anatomy]] = {
 }
 
 
-def _parsed(value: object) -> object:
+def _parse_form(value: object) -> object:
     """Return the form that a name or a mapping stands for."""
     if isinstance(value, OutputForm):
         return value
@@ -264,5 +269,5 @@ def _or_its_name(schema: dict[str, Any]) -> None:
 Output = Annotated[
     Generalized | Statistics | Anatomy,
     Field(discriminator="form", json_schema_extra=_or_its_name),
-    BeforeValidator(_parsed),
+    BeforeValidator(_parse_form),
 ]

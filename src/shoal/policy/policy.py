@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as dc_replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
 from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, field_serializer, field_validator, model_validator
-from pydantic.json_schema import GenerateJsonSchema
 
 from shoal.algorithms.base import Algorithm
 from shoal.encoding import yaml as notation
-from shoal.errors import Fault, PolicyError, nearest
+from shoal.errors import Fault, PolicyError
 from shoal.models.base import PrivacyModel
-from shoal.policy import presets
+from shoal.policy.abridge import hash_data
+from shoal.policy.consistency import check_consistency
 from shoal.policy.outputs import Generalized, Output
-from shoal.policy.roles import Identifier, QuasiIdentifier, Sensitive, resolved
+from shoal.policy.presets import find_preset
+from shoal.policy.roles import Identifier, QuasiIdentifier, Sensitive, resolve_paths
+from shoal.policy.schema import file_schema
 from shoal.recodings.base import Form
 from shoal.registry import Frozen, OneOf, find
 from shoal.utility.base import Metric
-
-__all__ = ["Identifier", "Policy", "QuasiIdentifier", "Relaxation", "Sensitive"]
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
@@ -99,7 +97,7 @@ class Policy(Frozen):
                 continue
             if len(item) > 1:
                 raise PolicyError("a preset has no parameters", where=f"models[{number}]", got=repr(dict(item)))
-            models += presets.find(item["preset"]).models
+            models += find_preset(item["preset"]).models
             named += [item["preset"]] if item["preset"] not in named else []
         if not models and data["models"]:
             raise PolicyError(
@@ -118,18 +116,12 @@ class Policy(Frozen):
 
     @field_serializer("identifiers", "sensitive")
     def _names_where_that_is_all(self, value: dict[str, Identifier | Sensitive]) -> Any:
-        said = {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
-        return said if any(said.values()) else list(said)
+        columns = {name: column.model_dump(exclude_defaults=True) for name, column in value.items()}
+        return columns if any(columns.values()) else list(columns)
 
     @model_validator(mode="after")
-    def _as_strict_as_its_presets(self) -> Policy:
-        for name in self.presets:
-            for asked in presets.find(name).unmet(self.models):
-                raise PolicyError(
-                    f"{name} asks for {asked.key()} {asked.asked}, and no model promises it",
-                    where="presets",
-                    hint=f"write models: [{{preset: {name}}}], or leave the preset out",
-                )
+    def _consistent(self) -> Policy:
+        check_consistency(self)
         return self
 
     def asking(self, models: Sequence[PrivacyModel]) -> Policy:
@@ -144,7 +136,7 @@ class Policy(Frozen):
         >>> policy.asking([KAnonymity(k=2)]).hidden
         ('own',)
         """
-        met = [name for name in self.presets if not presets.find(name).unmet(models)]
+        met = [name for name in self.presets if not find_preset(name).unmet(models)]
         read = {name for model in models for name in model.hidden_columns}
         unread = {name: Identifier() for name in self.requested_k if name not in read}
         return self.replace(models=models, presets=met, identifiers=unread | self.identifiers)
@@ -155,108 +147,6 @@ class Policy(Frozen):
         if loss.unsearchable:
             raise PolicyError("cannot be searched by; an audit tells it", got=loss.key(), hint=loss.unsearchable)
         return loss
-
-    @model_validator(mode="after")
-    def _columns_have_names(self) -> Policy:
-        roles = {role: getattr(self, role) for role in ("identifiers", "quasi_identifiers", "sensitive")}
-        roles |= {role: (getattr(self, role),) for role in ("subject", "survey_weight")}
-        for role, names_given in roles.items():
-            if "" in names_given:
-                raise PolicyError("a column without a name", where=role, hint="name it in the table, and here")
-        return self
-
-    @model_validator(mode="after")
-    def _one_role_each(self) -> Policy:
-        seen: dict[str, str] = {}
-        for role in ("identifiers", "quasi_identifiers", "sensitive"):
-            for name in getattr(self, role):
-                if name in seen:
-                    raise PolicyError(f"the column {name!r} has two roles", where=role, got=f"also in {seen[name]}")
-                seen[name] = role
-        for number, model in enumerate(self.models):
-            for name in model.sensitive_columns:
-                if name not in self.sensitive and name not in model.hidden_columns:
-                    raise PolicyError(
-                        "must name a sensitive column",
-                        where=f"models[{number}].on",
-                        got=repr(name),
-                        hint=nearest(name, self.sensitive) or "declare it under sensitive",
-                    )
-        if self.subject is not None and seen.get(self.subject, "identifiers") != "identifiers":
-            raise PolicyError(
-                "the subject column cannot be published",
-                where="subject",
-                got=f"{self.subject!r} is in {seen[self.subject]}",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _populations_are_named(self) -> Policy:
-        if self.survey_weight is not None and self.subject is not None:
-            raise PolicyError(
-                "weights are those of records: they cannot be added up where persons are counted",
-                where="survey_weight",
-                got=f"subject: {self.subject}",
-                hint="leave one of them out",
-            )
-        table, known = self.population is not None, self.population is not None or self.survey_weight is not None
-        for number, model in enumerate(self.models):
-            if ("everyone" in model.needs and not table) or ("population" in model.needs and not known):
-                other = "" if "everyone" in model.needs else ", or survey_weight: (a column)"
-                raise PolicyError(
-                    f"{model.key()} needs to know the population",
-                    where=f"models[{number}]",
-                    hint=f"say population: (a file with a record for each person){other}",
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _scenarios_are_known(self) -> Policy:
-        for number, model in enumerate(self.models):
-            for names_known in model.scenarios(tuple(self.quasi_identifiers)):
-                for name in names_known:
-                    if name not in self.quasi_identifiers:
-                        raise PolicyError(
-                            "must name quasi-identifiers",
-                            where=f"models[{number}].known",
-                            got=repr(name),
-                            hint=nearest(name, self.quasi_identifiers),
-                        )
-        return self
-
-    @model_validator(mode="after")
-    def _output_can_keep_it(self) -> Policy:
-        faults = list(self.output.faults(self))
-        if faults:
-            raise PolicyError(faults)
-        return self
-
-    @model_validator(mode="after")
-    def _drawn_fairly(self) -> Policy:
-        for number, model in enumerate(self.models):
-            faults = list(_of_a_sample(self)) if model.draws else []
-            if faults:
-                what = f"{model.key()} would not hold"
-                raise PolicyError([dc_replace(fault, what=f"{what}: {fault.what}") for fault in faults])
-            if model.draws and sum(other.draws for other in self.models) > 1:
-                raise PolicyError("a sample is drawn once", where=f"models[{number}]")
-        return self
-
-    @model_validator(mode="after")
-    def _asks_are_hidden(self) -> Policy:
-        roles: dict[str, str] = dict.fromkeys(self.quasi_identifiers, "in quasi_identifiers")
-        roles |= dict.fromkeys(self.sensitive, "in sensitive")
-        roles |= {} if self.subject is None else {self.subject: "the subject"}
-        for number, model in enumerate(self.models):
-            for name in model.hidden_columns:
-                if name in roles:
-                    raise PolicyError(
-                        "the column of what each person asks for has no other role, and is not published",
-                        where=f"models[{number}].on",
-                        got=f"{name!r} is {roles[name]}",
-                    )
-                roles[name] = f"in models[{number}] too"
-        return self
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -285,9 +175,9 @@ class Policy(Frozen):
 
     def check(self, table: object) -> list[Fault]:
         """Return every misfit between this policy and a table, all at once."""
-        from shoal.pipeline.check import check
-
-        return check(table, self)
+        # by its public name: a policy is a value and imports nothing of the pipeline that it goes through
+        faults: list[Fault] = import_module("shoal").check(table, self)
+        return faults
 
     @classmethod
     def of(cls, policy: object) -> Policy:
@@ -330,16 +220,16 @@ class Policy(Frozen):
         """Write the policy as YAML."""
         Path(path).write_text(self.to_yaml(), encoding="utf-8")
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of all that the policy says, defaults included."""
-        return hashlib.sha256(json.dumps(self._signed(), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hash_data(self._signed())
 
     @classmethod
     def from_yaml(cls, text: str, *, folder: Path | None = None, source: str = "policy") -> Policy:
         """Read a policy from YAML; files that it names are looked up in ``folder``."""
-        said = resolved(notation.mapping(text, source), folder)
-        return cls(**{str(key): value for key, value in said.items()})
+        data = resolve_paths(notation.mapping(text, source), folder)
+        return cls(**{str(key): value for key, value in data.items()})
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
@@ -350,69 +240,4 @@ class Policy(Frozen):
     @classmethod
     def schema_json(cls) -> dict[str, Any]:  # type: ignore[override]
         """Return the JSON Schema of the YAML file, for editors."""
-        schema = cls.model_json_schema()
-        schema["$schema"] = GenerateJsonSchema.schema_dialect
-        schema |= {"title": "shoal policy", "description": "What is promised about a release, and how it is kept."}
-        names_list = {"type": "array", "items": {"type": "string"}}
-        known = {"enum": sorted(presets.PRESETS)}
-        schema["properties"]["presets"]["items"] = known
-        schema["properties"]["models"]["items"]["oneOf"].append(
-            {"type": "object", "properties": {"preset": known}, "required": ["preset"], "additionalProperties": False}
-        )
-        for role in ("identifiers", "quasi_identifiers", "sensitive"):
-            mapping = {key: value for key, value in schema["properties"][role].items() if key != "description"}
-            schema["properties"][role] = {
-                "description": schema["properties"][role].get("description", ""),
-                "anyOf": [mapping, names_list],
-            }
-        return schema
-
-
-_SECRET = 2**64
-"""A seed below this could be guessed."""
-
-
-def _of_a_sample(policy: Policy) -> Iterator[Fault]:
-    """Yield what would let the release depend on one record other than through a random sample of all."""
-    if not policy.algorithm.data_independent:
-        got = policy.algorithm.key()
-        yield Fault("its levels follow the data", "algorithm", got, "give the levels: {name: fixed-levels, levels: …}")
-    for name, column in policy.quasi_identifiers.items():
-        where = f"quasi_identifiers.{name}"
-        if column.hierarchy is not None and not column.hierarchy.data_independent:
-            yield Fault("the hierarchy is made from the data", where, column.hierarchy.key(), "say the labels yourself")
-        if column.missing == "wildcard":
-            yield Fault("a missing value would be in several classes", where, "missing: wildcard")
-    if policy.sensitive:
-        hint = "make them quasi-identifiers, or identifiers"
-        yield Fault("these would be published as they are", "sensitive", ", ".join(policy.sensitive), hint)
-    if policy.others == "keep":
-        yield Fault("they would be published as they are", "others", "keep", "say others: drop")
-    more = [*policy.pseudonyms, *([] if policy.output.beside is None else [policy.output.form])]
-    if more:
-        yield Fault("more would be told than the texts of a sample", "output", ", ".join(more), "leave them out")
-    if policy.subject is not None:
-        yield Fault("it protects records, not persons with several", "subject", policy.subject)
-    if policy.requested_k:
-        yield Fault("other models must not read further columns", "models", ", ".join(policy.requested_k))
-    if policy.suppressed != "drop":
-        hint = "say suppressed: drop"
-        yield Fault("how many are suppressed would be published", "suppressed", policy.suppressed, hint)
-    if policy.max_suppressed != 1.0:
-        hint = "say max_suppressed: 1"
-        yield Fault("how many may be suppressed is up to chance", "max_suppressed", str(policy.max_suppressed), hint)
-    if policy.seed < _SECRET:
-        hint = "draw a secret one: python -c 'import secrets; print(secrets.randbits(128))'"
-        yield Fault("the seed can be guessed, and with it the sample", "seed", str(policy.seed), hint)
-
-
-@dataclass(frozen=True)
-class Relaxation:
-    """A change of the policy that was tried and works."""
-
-    text: str
-    policy: Policy
-    loss: float
-
-    def __str__(self) -> str:
-        return f"{self.text} (loss {self.loss:.4f})"
+        return file_schema(cls)

@@ -7,9 +7,9 @@ In a policy: ``models: [{preset: ema-0070}]``; in a draft: ``shoal suggest DATA 
 
 Examples
 --------
->>> find("ema-0070").models
+>>> find_preset("ema-0070").models
 (KAnonymity(k=11),)
->>> print(find("ihsn-3"))
+>>> print(find_preset("ihsn-3"))
 ihsn-3: k-anonymity 3
 """
 
@@ -42,11 +42,11 @@ class Preset:
 
     def unmet(self, models: Iterable[PrivacyModel]) -> list[PrivacyModel]:
         """Return what the rule asks for that none of these models promises: the same model, at least as strict."""
-        given = list(models)
+        promised = list(models)
         return [
             asked
             for asked in self.models
-            if not any(type(model) is type(asked) and asked.meets(model.asked) for model in given)
+            if not any(type(model) is type(asked) and asked.meets(model.asked) for model in promised)
         ]
 
 
@@ -121,7 +121,7 @@ PRESETS = {
 }
 
 
-def find(name: object) -> Preset:
+def find_preset(name: object) -> Preset:
     """Return a preset by its name."""
     if not isinstance(name, str) or name not in PRESETS:
         raise PolicyError(Fault("no such preset", "presets", repr(name), nearest(str(name), PRESETS)))

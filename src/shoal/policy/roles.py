@@ -183,7 +183,7 @@ class Sensitive(_Role):
         return {"weight": {"type": "number", "minimum": 0, "default": 0}, **super()._own_schema()}
 
 
-def resolved(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
+def resolve_paths(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
     """Make the paths of hierarchy files absolute, seen from the policy's folder."""
     roles = [role for role in ("quasi_identifiers", "sensitive") if isinstance(data.get(role), dict)]
     if folder is None:

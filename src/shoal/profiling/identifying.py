@@ -1,4 +1,4 @@
-"""identifying(): how much each column helps to tell records apart, alone and together with others."""
+"""measure_identifying(): how much each column helps to tell records apart, alone and together with others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Identifying:
         return f"tells {apart} % of pairs apart: weight {self.weight}"
 
 
-def identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identifying]:
+def measure_identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identifying]:
     """Measure how identifying some columns are.
 
     *Distinction* is the number of distinct combinations over that of records, *separation* the share of pairs of
@@ -56,7 +56,7 @@ def identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identi
     Examples
     --------
     >>> table = pl.DataFrame({"age": [21, 22, 31, 32], "sex": ["f", "m", "f", "m"], "twin": ["F", "M", "F", "M"]})
-    >>> {name: found.weight for name, found in identifying(table, table.columns).items()}
+    >>> {name: found.weight for name, found in measure_identifying(table, table.columns).items()}
     {'age': 5, 'sex': 1, 'twin': 1}
     """
     sample = frame.gather_every(max(-(-frame.height // _RECORDS), 1))
@@ -64,11 +64,11 @@ def identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str, Identi
     measured = {chosen: _ratios([codes[index] for index in chosen], sample.height) for chosen in _sets(len(codes))}
     gains = [_gain(index, measured) for index in range(len(codes))]
     most = max(gains, default=0.0)
-    found = {}
+    measures = {}
     for index, name in enumerate(columns):
         weight = max(1, round(HEAVIEST * gains[index] / most)) if most > 0 else 1
-        found[name] = Identifying(*measured[(index,)], gains[index], weight)
-    return found
+        measures[name] = Identifying(*measured[(index,)], gains[index], weight)
+    return measures
 
 
 def _codes(column: pl.Series) -> tuple[Ints, int]:

@@ -99,7 +99,7 @@ _PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specifi
 _BELOW, _ABOVE = {-1.0, -9.0, -99.0, -999.0, -9999.0}, {99.0, 999.0, 9999.0, 99999.0, 999999.0}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """What can be said about a column without showing any of its values."""
 
@@ -161,14 +161,14 @@ class Profile:
 
         Examples
         --------
-        >>> Profile("PatientEmail", "text", 9).means("identifier")
+        >>> Profile(name="PatientEmail", kind="text", records=9).means("identifier")
         True
-        >>> Profile("Hauptdiagnose", "text", 9).means("sensitive")
+        >>> Profile(name="Hauptdiagnose", kind="text", records=9).means("sensitive")
         True
-        >>> Profile("package", "integer", 9).means("age")
+        >>> Profile(name="package", kind="integer", records=9).means("age")
         False
         """
-        words = words_of(self.name)
+        words = split_words(self.name)
         runs = {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words))}
         if runs & _VOCABULARY[meaning]:
             return True
@@ -184,12 +184,12 @@ class Profile:
         return ", ".join(parts)
 
 
-def words_of(name: str) -> list[str]:
+def split_words(name: str) -> list[str]:
     """Return the words of a column's name, in small letters without accents.
 
     Examples
     --------
-    >>> words_of("PatientID"), words_of("Straße_Nr."), words_of("Prénom")
+    >>> split_words("PatientID"), split_words("Straße_Nr."), split_words("Prénom")
     (['patient', 'id'], ['strasse', 'nr'], ['prenom'])
     """
     spaced = re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
@@ -197,16 +197,16 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", "".join(c for c in letters if not unicodedata.combining(c)))
 
 
-def profile(column: pl.Series) -> Profile:
+def profile_column(column: pl.Series) -> Profile:
     """Return the profile of a column.
 
     Examples
     --------
-    >>> ages = profile(pl.Series("age", [21, 24, 24, None, 999]))
+    >>> ages = profile_column(pl.Series("age", [21, 24, 24, None, 999]))
     >>> ages.distinct, ages.missing, ages.placeholders, ages.span
     (3, 1, 1, 3.0)
     """
-    known = Profile(column.name, "other", len(column))
+    known = Profile(name=column.name, kind="other", records=len(column))
     try:
         values = plain(column)
     except (TableError, pl.exceptions.PolarsError):

@@ -9,12 +9,13 @@ from typing import Any
 import polars as pl
 
 from shoal.engines.columns import column_domain
-from shoal.engines.treatments import OLDEST, faults, treat
+from shoal.engines.counted import CountedTable
+from shoal.engines.treatments import OLDEST, faults, treat_column
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.policy.roles import QuasiIdentifier, Treatment
-from shoal.profiling.column_roles import Suggested
-from shoal.profiling.profile import Profile, profile, words_of
+from shoal.profiling.profile import Profile, profile_column, split_words
+from shoal.profiling.role_rules import RoleSuggestion
 
 _ELDEST = 120
 """Ranges of ages that begin at 90 go at least so far, so that they are true of everyone."""
@@ -95,7 +96,7 @@ _GENERIC = frozenset(("name", "names", "id", "ids", "uid", "identifier"))
 """Words that mean a person where they stand alone or tell many apart; a country's name and a ward's id do not."""
 
 
-def kind_of(column: Profile) -> Kind | None:
+def find_kind(column: Profile) -> Kind | None:
     """Return the kind of identifier that a column probably is, by its name, its values or its type.
 
     Names mislead in both ways: what a draft or a check says is for a person to read. Columns that hold two values
@@ -103,17 +104,17 @@ def kind_of(column: Profile) -> Kind | None:
 
     Examples
     --------
-    >>> print(kind_of(Profile("Home Phone", "text", 9)), kind_of(Profile("sex", "text", 9)))
-    (D) telephone numbers None
+    >>> print(find_kind(Profile(name="Home Phone", kind="text", records=9)))
+    (D) telephone numbers
     """
-    words = words_of(column.name)
+    words = split_words(column.name)
     runs = {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words))}
     if len(words) > 1 and column.uniqueness <= 0.5:
         runs -= _GENERIC
     if column.kind == "boolean" or (column.distinct <= 2 and column.present >= 20):
         return None
-    found = (kind for kind in KINDS if _fits(kind, column, runs))
-    return next(found, DATES if _is_dated(column) else None)
+    kinds = (kind for kind in KINDS if _fits(kind, column, runs))
+    return next(kinds, DATES if _is_dated(column) else None)
 
 
 def _fits(kind: Kind, column: Profile, runs: set[str]) -> bool:
@@ -137,21 +138,21 @@ _SPECS: dict[str, dict[str, Any]] = {
 }
 
 
-def harboured(
-    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, Suggested]
-) -> dict[str, Suggested]:
+def apply_safe_harbor(
+    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]
+) -> dict[str, RoleSuggestion]:
     """Return the decisions of a draft with every one of the 18 kinds treated, or never published."""
     changed = dict(decisions)
     for name, column in profiles.items():
-        kind = kind_of(column)
+        kind = find_kind(column)
         if kind is None or decisions[name].role in ("identifiers", "subject"):
             continue
         if kind.treatment is None or faults(frame[name], kind.treatment, name):
-            changed[name] = Suggested("identifiers", f"Safe Harbor {kind}: not published")
+            changed[name] = RoleSuggestion("identifiers", f"Safe Harbor {kind}: not published")
             continue
         odd = kind is AGES and (column.placeholders or column.low < 0 or column.high > _ELDEST)
         spec = {"treatment": "age-90"} if odd else _SPECS[kind.treatment]
-        changed[name] = Suggested("quasi_identifiers", f"Safe Harbor {kind}: treated first", spec)
+        changed[name] = RoleSuggestion("quasi_identifiers", f"Safe Harbor {kind}: treated first", spec)
     return changed
 
 
@@ -160,16 +161,16 @@ def safe_harbor_faults(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
     for name in frame.columns:
         spec = policy.quasi_identifiers.get(name)
         shown = spec is not None or name in policy.sensitive or policy.others == "keep"
-        kind = kind_of(profile(frame[name])) if shown and name not in policy.hidden else None
+        kind = find_kind(profile_column(frame[name])) if shown and name not in policy.hidden else None
         if kind is None:
             continue
         if kind.treatment is None or spec is None or spec.treatment != kind.treatment:
-            yield _published(name, kind)
+            yield _published_fault(name, kind)
         elif kind is AGES:
-            yield from _true_of_the_oldest(frame, name, spec, policy)
+            yield from _oldest_age_faults(frame, name, spec, policy)
 
 
-def _published(name: str, kind: Kind) -> Fault:
+def _published_fault(name: str, kind: Kind) -> Fault:
     instead = f"make it a quasi-identifier with treatment: {kind.treatment}, or an identifier"
     return Fault(
         f"Safe Harbor {kind} would be published",
@@ -178,14 +179,14 @@ def _published(name: str, kind: Kind) -> Fault:
     )
 
 
-def _true_of_the_oldest(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
+def _oldest_age_faults(frame: pl.DataFrame, name: str, spec: QuasiIdentifier, policy: Policy) -> Iterator[Fault]:
     """A range that says 90 to 94 would be said of people of 97, who are 90 after the treatment."""
     if spec.hierarchy is None:
         return
-    ages = treat(frame[name], "age-90").alias(name)
+    ages = treat_column(frame[name], "age-90").alias(name)
     if ages.drop_nulls().max() != OLDEST:
         return
-    levels = spec.hierarchy.build(column_domain(pl.DataFrame([ages]), name, policy), missing=None)
+    levels = spec.hierarchy.build(column_domain(CountedTable(pl.DataFrame([ages])), name, policy), missing=None)
     code = int(levels.position[-1])
     for level in range(1, levels.height):
         if levels.highs[level, code] < _ELDEST:

@@ -10,15 +10,15 @@ from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Classes
 from shoal.frequencies.populations import Population
 from shoal.recodings.base import Column, ColumnLabels
-from shoal.recodings.forms import FORMS, Members, narrowest
+from shoal.recodings.forms import FORMS, Members, show_narrowest
 
 
-def matching(population: Population, shown: Sequence[ColumnLabels]) -> Ints:
+def count_matches(population: Population, shown: Sequence[ColumnLabels]) -> Ints:
     """Return how many persons match what each class shows."""
     return population.matching([column.ids for column in shown], [column.covers() for column in shown])
 
 
-def matching_locally(population: Population, classes: Classes, columns: tuple[Column, ...]) -> Ints:
+def count_local_matches(population: Population, classes: Classes, columns: tuple[Column, ...]) -> Ints:
     """Return how many persons match what each class would show if it were published by local recoding.
 
     A class that would show ``*`` in every column shows something narrower instead, in a column that depends on all
@@ -35,10 +35,10 @@ def matching_locally(population: Population, classes: Classes, columns: tuple[Co
     codes = frequencies.tuples[pairs % width].astype(np.int64)
     shown = [FORMS[c.form](c.levels, members, codes[:, index]) for index, c in enumerate(columns)]
     found = np.zeros(classes.count, np.int64)
-    found[present] = matching(population, shown)
+    found[present] = count_matches(population, shown)
     silent = np.logical_and.reduce([column.stars for column in shown])
     silent &= classes.records[present] < frequencies.records
     if silent.any():
-        narrow = [narrowest(c, members, codes[:, index]) for index, c in enumerate(columns)]
-        found[present[silent]] = matching(population, [column.take(silent) for column in narrow])
+        narrow = [show_narrowest(c, members, codes[:, index]) for index, c in enumerate(columns)]
+        found[present[silent]] = count_matches(population, [column.take(silent) for column in narrow])
     return found

@@ -15,7 +15,7 @@ from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding
-from shoal.recodings.covering import matching
+from shoal.recodings.covering import count_matches
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,13 @@ def publish(
             classes, merged.columns, starred, 0, int(draft.weights[out].sum()) * (merged.count == 1)
         )
     if merged.count == 1 and not out.all():  # the others show * too, and are not suppressed
-        return _left(merged, out, frequencies, background)
-    return _without(merged, starred, frequencies, background)
+        return _keep_rest(merged, out, frequencies, background)
+    return _drop_classes(merged, starred, frequencies, background)
 
 
-def _left(draft: ClassAssignment, out: Bools, frequencies: Frequencies, background: Background) -> EquivalenceClasses:
+def _keep_rest(
+    draft: ClassAssignment, out: Bools, frequencies: Frequencies, background: Background
+) -> EquivalenceClasses:
     """Leave out the suppressed records of a table in which the others show ``*`` everywhere."""
     left = replace(draft, members=np.where(out, -1, draft.members).astype(np.int64))
     return EquivalenceClasses(_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum()))
@@ -141,7 +143,7 @@ def _merge(draft: ClassAssignment) -> tuple[ClassAssignment, int]:
     """Make classes that show the same texts one class; return also the number of the starred one."""
     if not draft.count:
         return draft, -1
-    columns = [_by_text(shown) for shown in draft.columns]
+    columns = [_merge_by_text(shown) for shown in draft.columns]
     groups, rows = group([shown.ids for shown in columns], [len(shown.texts) for shown in columns])
     merged = tuple(shown.take(rows) for shown in columns)
     stars = np.ones(len(rows), bool)
@@ -151,17 +153,17 @@ def _merge(draft: ClassAssignment) -> tuple[ClassAssignment, int]:
     return replace(draft, members=groups[draft.members], count=len(rows), columns=merged), starred
 
 
-def _by_text(shown: ColumnLabels) -> ColumnLabels:
+def _merge_by_text(shown: ColumnLabels) -> ColumnLabels:
     numbers: dict[str | None, int] = {}
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
     penalties = np.where(ids == numbers.get(STAR, -1), 1.0, shown.penalties)
     return ColumnLabels(
-        tuple(numbers), ids, penalties, shown.levels, shown.stands_for, partial(_joined, shown, renumbered)
+        tuple(numbers), ids, penalties, shown.levels, shown.stands_for, partial(_join_covers, shown, renumbered)
     )
 
 
-def _joined(shown: ColumnLabels, renumbered: Ints) -> Bools:
+def _join_covers(shown: ColumnLabels, renumbered: Ints) -> Bools:
     """Which values each text covers, where the same text had several numbers."""
     covers = shown.covers()
     joined = np.zeros((int(renumbered.max(initial=-1)) + 1, covers.shape[1]), bool)
@@ -169,7 +171,7 @@ def _joined(shown: ColumnLabels, renumbered: Ints) -> Bools:
     return joined
 
 
-def _without(
+def _drop_classes(
     draft: ClassAssignment, starred: int, frequencies: Frequencies, background: Background
 ) -> EquivalenceClasses:
     members = draft.members
@@ -186,11 +188,11 @@ def _classes(draft: ClassAssignment, frequencies: Frequencies, background: Backg
         return np.stack([column.ids for column in draft.columns], axis=1)
 
     people = background.population
-    matches = None if people is None else partial(matching, people, draft.columns)
+    matches = None if people is None else partial(count_matches, people, draft.columns)
     return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown, matches=matches)
 
 
-def pieces_of(publication: EquivalenceClasses) -> tuple[Ints, Ints, Ints]:
+def list_pieces(publication: EquivalenceClasses) -> tuple[Ints, Ints, Ints]:
     """Return cell, class and records of each piece."""
     classes = publication.classes
     cells = np.arange(len(classes.members)) if classes.cells is None else classes.cells

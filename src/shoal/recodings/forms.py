@@ -8,7 +8,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from shoal.encoding.domains import STAR, write_set
+from shoal.encoding.domains import STAR
+from shoal.encoding.labels import write_range, write_set
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Column, ColumnLabels, Form
@@ -33,7 +34,7 @@ class Members:
         return np.minimum.reduceat(codes, self.starts), np.maximum.reduceat(codes, self.starts)
 
 
-def labels(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
+def show_labels(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the lowest common ancestor of each class.
 
     Codes are in hierarchy order, so the ancestor of the least and the greatest is the ancestor of all.
@@ -54,7 +55,7 @@ def _common_level(levels: Levels, low: Ints, high: Ints) -> Ints:
     return level
 
 
-def ranges(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
+def show_ranges(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the least and the greatest value of each class, ``*`` where a missing value is among others."""
     if not levels.natural:
         raise ValueError("ranges need values in their natural order")
@@ -85,7 +86,7 @@ def _range_text(levels: Levels, low: int, high: int) -> str | None:
     first, last = levels.labels[0][low], levels.labels[0][high]
     if low == high:
         return first
-    return STAR if high >= len(levels.domain) else f"[{first}, {last}]"
+    return STAR if high >= len(levels.domain) else write_range(str(first), str(last))
 
 
 def _range_penalties(levels: Levels, low: Ints, high: Ints) -> Floats:
@@ -97,7 +98,7 @@ def _range_penalties(levels: Levels, low: Ints, high: Ints) -> Floats:
     return np.where(mixed, 1.0, np.where(low == high, levels.penalties[0][low], shares))
 
 
-def sets(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
+def show_sets(levels: Levels, members: Members, codes: Ints) -> ColumnLabels:
     """Show the set of values of each class; a missing value that matches anything makes it ``*``."""
     pairs = np.unique(members.classes * levels.size + codes)
     classes, values = np.divmod(pairs, levels.size)
@@ -146,21 +147,21 @@ def _set_text(levels: Levels, codes: Ints) -> str | None:
 
 
 FORMS: dict[Form, Callable[[Levels, Members, Ints], ColumnLabels]] = {
-    "labels": labels,
-    "ranges": ranges,
-    "sets": sets,
+    "labels": show_labels,
+    "ranges": show_ranges,
+    "sets": show_sets,
 }
 
 
-def narrowest(column: Column, members: Members, codes: Ints) -> ColumnLabels:
+def show_narrowest(column: Column, members: Members, codes: Ints) -> ColumnLabels:
     """Show the range of each class, or its set of values where they have no order or a missing one is among them."""
     levels = column.levels
     if not (levels.domain.ordered and levels.natural):
-        return sets(levels, members, codes)
-    shown = ranges(levels, members, codes)
+        return show_sets(levels, members, codes)
+    shown = show_ranges(levels, members, codes)
     mixed = shown.stars
     if not mixed.any():
         return shown
     inside = mixed[members.classes]
     subset = Members((np.cumsum(mixed) - 1)[members.classes[inside]], int(mixed.sum()))
-    return shown.replaced(mixed, sets(levels, subset, codes[inside]))
+    return shown.replaced(mixed, show_sets(levels, subset, codes[inside]))

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.encoding.types import Codes, Ints
 from shoal.frequencies.frequencies import Frequencies
 from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Proof, Recoding
-from shoal.recodings.forms import FORMS, Members, narrowest
+from shoal.recodings.forms import FORMS, Members, show_narrowest
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Local(Recoding):
         pairs = np.unique(self.members[inside] * max(len(frequencies.tuples), 1) + tuples[inside])
         classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
         members = Members(classes, self.count)
-        shown = shown_by(members, frequencies.tuples[chosen], columns, alone=self.count == 1 and not self.part)
+        shown = show_classes(members, frequencies.tuples[chosen], columns, alone=self.count == 1 and not self.part)
         return ClassAssignment(self.members, self.cells, weights, self.count, shown)
 
     def extended(self, frequencies: Frequencies) -> Local:
@@ -83,7 +83,9 @@ class Local(Recoding):
         return {"recoding": "local", "classes": self.count, **proof}
 
 
-def shown_by(members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool) -> tuple[ColumnLabels, ...]:
+def show_classes(
+    members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool
+) -> tuple[ColumnLabels, ...]:
     """Return what classes of tuples show in each column; a class that is alone may show ``*`` everywhere."""
     shown = tuple(
         FORMS[column.form](column.levels, members, tuples[:, index].astype(np.int64))
@@ -106,7 +108,7 @@ def _say_something(
     inside = silent[members.classes]
     subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
     instead = [
-        narrowest(column, subset, tuples[inside, index].astype(np.int64)) for index, column in enumerate(columns)
+        show_narrowest(column, subset, tuples[inside, index].astype(np.int64)) for index, column in enumerate(columns)
     ]
     costs = np.stack([np.where(own.stars, 2.0, own.penalties) for own in instead])
     best = np.where(costs.min(axis=0) <= 1.0, costs.argmin(axis=0), -1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.reporting.risks import risk_chart, risk_words, risks
-from shoal.reporting.view import view
+from shoal.reporting.risks import describe_risks, draw_risks, format_risks
+from shoal.reporting.view import report_view
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -26,19 +26,19 @@ def external_view(audit: Audit) -> dict[str, Any]:
     shoal.errors.AuditFailed
         If something does not hold: then nobody gets the table.
     """
-    told = view(replace(audit.require(), statistics=None), None)
+    internal = report_view(replace(audit.require(), statistics=None), None)
     after = replace(audit, risk_before={})
-    return told | {
+    return internal | {
         "external": True,
         "has_before": False,
-        "risks": risks(after),
-        "risk_words": risk_words(after, told["unit"]),
-        "risk_chart": risk_chart(after),
-        "details": [row for row in told["details"] if row[0] not in ("Left out", "Allowed")],
-        "losses": [{**loss, "is_searched": False} for loss in told["losses"]],
+        "risks": describe_risks(after),
+        "risk_words": format_risks(after, internal["unit"]),
+        "risk_chart": draw_risks(after),
+        "details": [row for row in internal["details"] if row[0] not in ("Left out", "Allowed")],
+        "losses": [{**loss, "is_searched": False} for loss in internal["losses"]],
         "attacks": {"run": [], "not_run": []},
         "bound": None,
-        "columns": [column for column in told["columns"] if column["treatment"] != "not published"],
+        "columns": [column for column in internal["columns"] if column["treatment"] != "not published"],
         "faults": [],
         "policy": "",
         "policy_hash": "",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import WriteError
 from shoal.reporting.external import external_view
-from shoal.reporting.view import view
-from shoal.reporting.words import prose
+from shoal.reporting.formatting import format_html
+from shoal.reporting.view import report_view
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -41,10 +41,10 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None, *, external:
     >>> "do not publish" in render(shoal.audit(table, policy))  # the raw table
     True
     """
-    return fill(_TEMPLATE, external_view(audit) if external else view(audit, manifest))
+    return fill_template(_TEMPLATE, external_view(audit) if external else report_view(audit, manifest))
 
 
-def fill(template: str, data: Mapping[str, Any]) -> str:
+def fill_template(template: str, data: Mapping[str, Any]) -> str:
     """Return a page: a template of this folder with data in it; every text is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -57,7 +57,7 @@ def fill(template: str, data: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["prose"] = lambda text: Markup(prose(text))
+    environment.filters["prose"] = lambda text: Markup(format_html(text))
     environment.filters["svg"] = Markup  # charts escape their own texts
     return environment.get_template(template).render(data)
 

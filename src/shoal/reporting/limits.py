@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shoal.policy.outputs import least_class
-from shoal.reporting.words import listed
+from shoal.reporting.formatting import format_list
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
     from shoal.policy import Policy
 
 
-def limits(audit: Audit) -> Iterator[tuple[str, str]]:
+def list_limits(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield what was not checked or cannot be promised, as title and text; the most specific first."""
     yield from _of_the_count(audit)
     yield from _of_the_form(audit.policy)
@@ -52,8 +52,8 @@ def _of_the_form(policy: Policy) -> Iterator[tuple[str, str]]:
     if policy.pseudonyms:
         yield (
             "Pseudonyms",
-            f"{listed(policy.pseudonyms)}: whoever has the key can name every person, and tables with the same key can "
-            "be joined, person by person. The table is pseudonymous for them, whatever else holds.",
+            f"{format_list(policy.pseudonyms)}: whoever has the key can name every person, and tables with the same "
+            "key can be joined, person by person. The table is pseudonymous for them, whatever else holds.",
         )
 
 
@@ -64,7 +64,7 @@ def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
         yield (
             "Classes whose sensitive values agree",
             "k-anonymity does not protect against someone who finds a person's class and reads there a value that "
-            f"all its records share. No promise of this policy looks at {listed(alone)}.",
+            f"all its records share. No promise of this policy looks at {format_list(alone)}.",
         )
     if not policy.sensitive:
         yield (
@@ -84,7 +84,7 @@ def _of_the_policy(policy: Policy) -> Iterator[tuple[str, str]]:
     if policy.sensitive:
         yield (
             "Text inside the cells",
-            f"Sensitive columns ({listed(policy.sensitive)}) are published as they are. Names or addresses that "
+            f"Sensitive columns ({format_list(policy.sensitive)}) are published as they are. Names or addresses that "
             "somebody wrote into them were not looked for.",
         )
     if policy.others == "keep":

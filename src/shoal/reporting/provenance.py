@@ -5,48 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shoal.reporting.words import listed, number
+from shoal.reporting.formatting import format_list, format_number
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
 
 
-def levels(manifest: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def chosen_levels(manifest: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the level that the search chose for each column, where it chose one for all records."""
     recoding = {} if manifest is None else manifest.get("recoding")
     levels = recoding.get("levels") if isinstance(recoding, Mapping) else None
     return levels if isinstance(levels, Mapping) else {}
 
 
-def request(request: Any) -> str | None:
+def describe_request(request: Any) -> str | None:
     """Return what a request for the whole table weighs, as a sentence."""
     if not isinstance(request, Mapping) or not isinstance(request.get("weights"), Mapping):
         return None
-    named = listed(f"{name} {_plainly(weight)}" for name, weight in request["weights"].items())
+    named = format_list(f"{name} {_format_weight(weight)}" for name, weight in request["weights"].items())
+    total, threshold = _format_weight(request.get("total")), _format_weight(request.get("threshold"))
     return (
-        f"The columns weigh {_plainly(request.get('total'))} together ({named}); the threshold is "
-        f"{_plainly(request.get('threshold'))}. It decides on requests: this table keeps its promises in any case."
+        f"The columns weigh {total} together ({named}); the threshold is {threshold}. It decides on requests: "
+        "this table keeps its promises in any case."
     )
 
 
-def _plainly(weight: Any) -> str:
-    return f"{weight:g}" if isinstance(weight, int | float) else number(weight)
+def _format_weight(weight: Any) -> str:
+    return f"{weight:g}" if isinstance(weight, int | float) else format_number(weight)
 
 
-def rounds(recoding: Any) -> Iterator[dict[str, str]]:
+def describe_rounds(recoding: Any) -> Iterator[dict[str, str]]:
     """Yield the steps that the search tells."""
-    told = recoding.get("rounds") if isinstance(recoding, Mapping) else None
-    for step in told or ():
+    steps = recoding.get("rounds") if isinstance(recoding, Mapping) else None
+    for step in steps or ():
         yield {
             "column": str(step.get("column", "as it is")),
-            "weight": _plainly(step.get("weight")),
-            "level": number(step.get("level")),
-            "attained": ", ".join(f"{name} {number(value)}" for name, value in step["attained"].items()),
-            "failing": number(step["failing"]),
+            "weight": _format_weight(step.get("weight")),
+            "level": format_number(step.get("level")),
+            "attained": ", ".join(f"{name} {format_number(value)}" for name, value in step["attained"].items()),
+            "failing": format_number(step["failing"]),
         }
 
 
-def _what_is_shown(recoding: Any) -> Any:
+def _unexplained_parts(recoding: Any) -> Any:
     """Return a recoding without what is told elsewhere on the page."""
     if not isinstance(recoding, Mapping):
         return recoding
@@ -60,22 +61,22 @@ def _proof(recoding: Any) -> str | None:
     return "; ".join([str(proof.get("text", "")), *map(str, proof.get("notes", ()))])
 
 
-def manifest_told(manifest: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+def describe_manifest(manifest: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     """Return the manifest's facts, versions and files."""
-    told = manifest.get("policy_hash")
+    policy_hash = manifest.get("policy_hash")
     facts = [
         ("Data fingerprint", manifest.get("data_fingerprint")),
-        ("Policy hash", told),
-        ("Records", number(manifest.get("records")) if "records" in manifest else None),
+        ("Policy hash", policy_hash),
+        ("Records", format_number(manifest.get("records")) if "records" in manifest else None),
         ("Seed", manifest.get("seed")),
-        ("Recoding", _phrase(_what_is_shown(manifest.get("recoding")))),
+        ("Recoding", _phrase(_unexplained_parts(manifest.get("recoding")))),
         ("How near the best", _proof(manifest.get("recoding"))),
     ]
     return {
         "facts": [(title, str(value)) for title, value in facts if value not in (None, "")],
         "versions": _pairs(manifest.get("versions")),
         "files": _pairs(manifest.get("files")),
-        "is_other": told is not None and told != policy.hash,
+        "is_other": policy_hash is not None and policy_hash != policy.hash,
     }
 
 
@@ -87,10 +88,10 @@ def _phrase(value: object) -> str:
     """Return a recoding as text: its parts, one after the other."""
     if not isinstance(value, Mapping):
         return "" if value is None else str(value)
-    return "; ".join(_worded(str(key), part) for key, part in value.items())
+    return "; ".join(_format_part(str(key), part) for key, part in value.items())
 
 
-def _worded(key: str, part: object) -> str:
+def _format_part(key: str, part: object) -> str:
     if isinstance(part, Mapping):
         return f"{key}: " + ", ".join(f"{name} {item}" for name, item in part.items())
     return str(part) if key == "recoding" else f"{key}: {part}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shoal.reporting import charts
-from shoal.reporting.entries import entry_of
-from shoal.reporting.words import chance, number, share
+from shoal.reporting.catalog import find_entry
+from shoal.reporting.formatting import format_chance, format_number, format_share
+from shoal.reporting.svg.bars import draw_pairs
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -27,56 +27,56 @@ _SHARES = {"unique", "pairs", "above", "linked", "unique_in_population"}
 """Measures that are shares of the records, not chances."""
 
 
-def risks(audit: Audit) -> list[dict[str, Any]]:
+def describe_risks(audit: Audit) -> list[dict[str, Any]]:
     """Return each attacker with what was measured, before and after."""
-    found = []
+    attackers = []
     for name, measures in audit.risk.items():
-        entry = entry_of("risk", name)
+        entry = find_entry("risk", name)
         before = audit.risk_before.get(name, {})
         rows = [_risk_row(measure, before.get(measure), value) for measure, value in measures.items()]
-        found.append({"name": name, "summary": entry.summary() if entry else "", "rows": rows})
-    return found
+        attackers.append({"name": name, "summary": entry.summary() if entry else "", "rows": rows})
+    return attackers
 
 
 def _risk_row(measure: str, before: float | None, after: float) -> dict[str, str]:
     title, meaning = _MEASURES.get(measure, (measure, ""))
-    say = share if measure in _SHARES else chance
+    say = format_share if measure in _SHARES else format_chance
     return {
         "measure": title,
         "meaning": meaning,
-        "before": number(before),
+        "before": format_number(before),
         "before_words": "" if before is None else say(before),
-        "after": number(after),
+        "after": format_number(after),
         "after_words": say(after),
     }
 
 
-def risk_words(audit: Audit, unit: str) -> list[str]:
+def format_risks(audit: Audit, unit: str) -> list[str]:
     """Return the risk as sentences, from the attacker who knows most."""
     if not audit.risk or not audit.published:
         return []
     after = audit.risk.get("prosecutor", {})
     before = audit.risk_before.get("prosecutor", {})
     one = unit.removesuffix("s")
-    said = []
+    sentences = []
     if "max" in after:
         was = f"; in the original table, {_likely(before['max'])}" if "max" in before else ""
-        said.append(
+        sentences.append(
             "At worst, someone who knows that a person is in the table and knows all their quasi-identifiers picks the "
             f"right {one} {_likely(after['max'])}{was}."
         )
     if "unique" in after:
-        was = f", where {share(before['unique'])} did in the original table" if "unique" in before else ""
-        nobody = f"No {one} stands" if after["unique"] == 0 else f"{share(after['unique'])} of the {unit} stand"
-        said.append(f"{nobody} alone{was}.")
-    return said
+        was = f", where {format_share(before['unique'])} did in the original table" if "unique" in before else ""
+        nobody = f"No {one} stands" if after["unique"] == 0 else f"{format_share(after['unique'])} of the {unit} stand"
+        sentences.append(f"{nobody} alone{was}.")
+    return sentences
 
 
 def _likely(value: float) -> str:
-    return "with certainty" if value >= 1 else f"with a chance of {chance(value)}"
+    return "with certainty" if value >= 1 else f"with a chance of {format_chance(value)}"
 
 
-def risk_chart(audit: Audit) -> str:
+def draw_risks(audit: Audit) -> str:
     """Draw the risks before and after."""
     rows = [
         (
@@ -87,4 +87,4 @@ def risk_chart(audit: Audit) -> str:
         for name, measures in audit.risk.items()
         for measure, value in measures.items()
     ]
-    return charts.paired(rows, "Risk before and after, from 0 to 1")
+    return draw_pairs(rows, "Risk before and after, from 0 to 1")

@@ -1,4 +1,4 @@
-"""view(): an audit in, the plain texts that the page shows out. The template only lays them out."""
+"""report_view(): an audit in, the plain texts that the page shows out. The template only lays them out."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.encoding import yaml
 from shoal.policy import presets
-from shoal.reporting import charts
-from shoal.reporting.attacks import attacks
-from shoal.reporting.entries import entry_of
-from shoal.reporting.judgements import judgements
-from shoal.reporting.kept import kept
-from shoal.reporting.limits import limits
-from shoal.reporting.provenance import levels, manifest_told, request, rounds
-from shoal.reporting.risks import risk_chart, risk_words, risks
-from shoal.reporting.words import NOTHING, between, count, listed, number, share
+from shoal.policy.abridge import excerpt_large
+from shoal.reporting.attacks import describe_attacks
+from shoal.reporting.catalog import find_entry
+from shoal.reporting.formatting import NOTHING, format_bounds, format_count, format_list, format_number, format_share
+from shoal.reporting.judgements import describe_judgements
+from shoal.reporting.limits import list_limits
+from shoal.reporting.provenance import chosen_levels, describe_manifest, describe_request, describe_rounds
+from shoal.reporting.risks import describe_risks, draw_risks, format_risks
+from shoal.reporting.statistics import describe_statistics
+from shoal.reporting.svg.bars import draw_bars
+from shoal.reporting.svg.class_sizes import draw_class_sizes
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit, ModelAudit
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from shoal.registry import Entry
 
 
-def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
+def report_view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return everything that the page shows, ready to be laid out."""
     policy = audit.policy
     unit = "persons" if policy.subject else "records"
@@ -36,28 +39,28 @@ def view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
         "promises": [
             _promise(title, entry, _is_counted(audit)) for title, entry in zip(audit.titles, audit.models, strict=True)
         ],
-        "presets": [presets.find(name) for name in policy.presets],
+        "presets": [presets.find_preset(name) for name in policy.presets],
         "facts": _facts(audit),
         "details": list(_details(audit, unit)),
-        "histogram": charts.histogram(audit.sizes, _least(policy), unit),
-        "risks": risks(audit),
-        "risk_words": risk_words(audit, unit),
-        "risk_chart": risk_chart(audit),
-        "attacks": attacks(audit),
+        "histogram": draw_class_sizes(audit.sizes, _least(policy), unit),
+        "risks": describe_risks(audit),
+        "risk_words": format_risks(audit, unit),
+        "risk_chart": draw_risks(audit),
+        "attacks": describe_attacks(audit),
         "has_before": bool(audit.risk_before),
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
         "bound": _bound(audit),
-        "loss_chart": charts.bars([(name, float(told["certainty-penalty"])) for name, told in _lost(audit)]),
-        "columns": list(_columns(audit, levels(manifest))),
-        "kept": kept(audit.statistics),
-        "judged": judgements(audit),
-        "request": None if manifest is None else request(manifest.get("request")),
-        "rounds": [] if manifest is None else list(rounds(manifest.get("recoding"))),
+        "loss_chart": draw_bars([(name, float(losses["certainty-penalty"])) for name, losses in _column_losses(audit)]),
+        "columns": list(_columns(audit, chosen_levels(manifest))),
+        "kept": describe_statistics(audit.statistics),
+        "judged": describe_judgements(audit),
+        "request": None if manifest is None else describe_request(manifest.get("request")),
+        "rounds": [] if manifest is None else list(describe_rounds(manifest.get("recoding"))),
         "faults": [fault.to_dict() for fault in audit.faults],
-        "limits": list(limits(audit)),
-        "policy": policy.to_yaml(defaults=True),
+        "limits": list(list_limits(audit)),
+        "policy": yaml.dump(excerpt_large(policy.effective())),
         "policy_hash": policy.hash,
-        "manifest": None if manifest is None else manifest_told(manifest, policy),
+        "manifest": None if manifest is None else describe_manifest(manifest, policy),
     }
 
 
@@ -100,7 +103,7 @@ def _verdict(audit: Audit) -> dict[str, Any]:
 
 def _promise(title: str, entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
     model = entry.model
-    attained = number(entry.attained)
+    attained = format_number(entry.attained)
     if not is_counted:
         attained = "not counted"
     elif entry.attained is None:
@@ -109,8 +112,8 @@ def _promise(title: str, entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
         attained = "unlimited"
     return {
         "name": title,
-        "on": listed(model.sensitive_columns),
-        "asked": number(model.asked),
+        "on": format_list(model.sensitive_columns),
+        "asked": format_number(model.asked),
         "attained": attained,
         "holds": entry.holds and is_counted,
         "summary": model.summary(),
@@ -128,28 +131,28 @@ def _explanation(entry: type[Entry]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _suppressed(audit: Audit) -> tuple[int, int, int]:
+def _count_suppressed(audit: Audit) -> tuple[int, int, int]:
     # more records than the original is a fault of its own; it is not a negative suppression
     left_out = max(0, audit.left_out)
     return audit.starred + left_out, audit.starred, left_out
 
 
 def _facts(audit: Audit) -> list[tuple[str, str, str]]:
-    suppressed, _, _ = _suppressed(audit)
+    suppressed, _, _ = _count_suppressed(audit)
     whole = "in the original table" if audit.risk_before else "the original was not given"
     if not _is_counted(audit):
         whole = "as given"
     return [
-        ("Records", count(audit.records), whole),
-        ("Published", count(audit.published), "in the published table"),
+        ("Records", format_count(audit.records), whole),
+        ("Published", format_count(audit.published), "in the published table"),
         (
             "Suppressed",
-            count(suppressed) if _is_counted(audit) else NOTHING,
+            format_count(suppressed) if _is_counted(audit) else NOTHING,
             _suppressed_words(audit, suppressed),
         ),
         (
             "Classes",
-            count(audit.classes) if _is_counted(audit) else NOTHING,
+            format_count(audit.classes) if _is_counted(audit) else NOTHING,
             _class_words(audit),
         ),
     ]
@@ -168,32 +171,40 @@ def _suppressed_words(audit: Audit, suppressed: int) -> str:
     if not audit.records:
         return "of no records"
     # without the original nobody knows how many were left out, so no share of all can be told
-    return f"{share(suppressed / audit.records)} of all records" if audit.risk_before else "and any left out: unknown"
+    return (
+        f"{format_share(suppressed / audit.records)} of all records"
+        if audit.risk_before
+        else "and any left out: unknown"
+    )
 
 
 def _details(audit: Audit, unit: str) -> Iterator[tuple[str, str, str]]:
     if not _is_counted(audit):
         return
-    _, starred, left_out = _suppressed(audit)
-    yield "Starred", count(starred), "suppressed records that are published as * in every quasi-identifier"
+    _, starred, left_out = _count_suppressed(audit)
+    yield "Starred", format_count(starred), "suppressed records that are published as * in every quasi-identifier"
     if audit.risk_before:
-        yield "Left out", count(left_out), "suppressed records that are not published"
+        yield "Left out", format_count(left_out), "suppressed records that are not published"
     else:
         yield "Left out", NOTHING, "suppressed records that are not published; unknown without the original"
     if starred + left_out:
         why = "their class would break a promise, or they would cost the others more than they lose themselves"
         yield "Why", NOTHING, f"records are suppressed where {why}; who they are is told nowhere"
     allowed = audit.policy.max_suppressed
-    yield "Allowed", share(allowed), "of the records may be suppressed, says the policy"
+    yield "Allowed", format_share(allowed), "of the records may be suppressed, says the policy"
     if len(audit.sizes):
         sizes = np.asarray(audit.sizes)
         yield (
             "Smallest class",
-            count(int(sizes.min())),
+            format_count(int(sizes.min())),
             unit if audit.policy.output.form == "anatomy" else f"{unit} that look alike",
         )
-        yield "Median class", number(_whole(float(np.median(sizes)))), f"{unit}; half of the classes are no larger"
-        yield "Largest class", count(int(sizes.max())), unit
+        yield (
+            "Median class",
+            format_number(_whole(float(np.median(sizes)))),
+            f"{unit}; half of the classes are no larger",
+        )
+        yield "Largest class", format_count(int(sizes.max())), unit
 
 
 def _whole(value: float) -> float | int:
@@ -207,13 +218,13 @@ def _least(policy: Policy) -> int | None:
 
 
 def _loss(name: str, total: float, policy: Policy) -> dict[str, Any]:
-    entry = entry_of("utility", name)
+    entry = find_entry("utility", name)
     low, high = getattr(entry, "range", (0.0, float("inf")))
     return {
         "name": name,
-        "value": number(total),
+        "value": format_number(total),
         "direction": getattr(entry, "direction", ""),
-        "range": between(low, high),
+        "range": format_bounds(low, high),
         "summary": entry.summary() if entry else "",
         "is_searched": name == policy.loss.key(),
     }
@@ -230,40 +241,42 @@ def _bound(audit: Audit) -> str | None:
     )
 
 
-def _lost(audit: Audit) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, told in audit.columns.items():
-        if told.get("certainty-penalty") is not None:
-            yield name, told
+def _column_losses(audit: Audit) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, losses in audit.columns.items():
+        if losses.get("certainty-penalty") is not None:
+            yield name, losses
 
 
 def _columns(audit: Audit, levels: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     policy = audit.policy
     for name, column in policy.quasi_identifiers.items():
-        told = audit.columns.get(name, {})
+        measured = audit.columns.get(name, {})
         yield {
             "name": name,
             "role": "quasi-identifier",
             "treatment": "published as it is" if policy.output.form == "anatomy" else _treatment(column),
-            "before": number(told.get("before")),
-            "after": number(told.get("after")),
-            "lost": number(told.get("certainty-penalty")),
+            "before": format_number(measured.get("before")),
+            "after": format_number(measured.get("after")),
+            "lost": format_number(measured.get("certainty-penalty")),
         }
     for name in policy.sensitive:
         apart = policy.output.form == "anatomy"
-        yield _untouched(name, "sensitive", "told by group" if apart else "published as it is")
+        yield _unchanged_column(name, "sensitive", "told by group" if apart else "published as it is")
     for name in policy.hidden:
         role = "subject" if name == policy.subject else "own k" if name in policy.requested_k else "identifier"
-        yield _untouched(name, role, "published as a pseudonym" if name in policy.pseudonyms else "not published")
+        yield _unchanged_column(
+            name, role, "published as a pseudonym" if name in policy.pseudonyms else "not published"
+        )
 
 
 def _treatment(column: QuasiIdentifier) -> str:
     text = column.hierarchy.key() if column.hierarchy is not None else "none: ranges or sets"
     text += f", treatment {column.treatment}" if column.treatment else ""
     text += f", weight {column.weight:g}" if column.weight != 1 else ""
-    text += f", never above {listed(column.boundaries, 'or')}" if column.boundaries else ""
+    text += f", never above {format_list(column.boundaries, 'or')}" if column.boundaries else ""
     return text + (f", missing: {column.missing}" if column.missing != "own-value" else "")
 
 
-def _untouched(name: str, role: str, treatment: str) -> dict[str, str]:
+def _unchanged_column(name: str, role: str, treatment: str) -> dict[str, str]:
     numbers = dict.fromkeys(("before", "after", "lost"), NOTHING)
     return {"name": name, "role": role, "treatment": treatment, **numbers}

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.encoding.types import Ints
 from shoal.risk._cells import Cells
 from shoal.risk._evidence import Beside, Evidence, People, Published
-from shoal.risk._matching import matches
+from shoal.risk._matching import find_matches
 
 _BLOCK = 4096
 _ROOM = 20_000_000
@@ -42,14 +42,14 @@ class Joined:
     left_out: str
 
 
-def joined(evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], most: int) -> Joined:
+def join_tables(evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], most: int) -> Joined:
     """Look for at most so many tuples of persons in this release and in an earlier one, block by block.
 
     ``codes`` are the numbers of what records show in the columns that both publish as they are.
     """
     assert evidence.release is not None
     assert beside.release is not None
-    people, left_out = _sampled(evidence, most)
+    people, left_out = _sample(evidence, most)
     counted = [
         (release, Cells.of(release, own))
         for release, own in zip((evidence.release, beside.release), codes, strict=True)
@@ -64,7 +64,7 @@ def joined(evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], most: i
     return Joined(people, alone, values, both, shared, smallest, left_out)
 
 
-def _sampled(evidence: Evidence, most: int) -> tuple[People, str]:
+def _sample(evidence: Evidence, most: int) -> tuple[People, str]:
     """Return the persons, or a sample of their tuples where there are too many, and what that leaves out."""
     assert evidence.people is not None
     people = evidence.people
@@ -92,7 +92,7 @@ def _join(
     assert evidence.meaning is not None
     sides: list[tuple[Ints, Ints]] = []
     for side, (release, cells) in enumerate(counted):
-        pairs = [(index, inside) for index, inside in matches(release, evidence.meaning, tuples)]
+        pairs = [(index, inside) for index, inside in find_matches(release, evidence.meaning, tuples)]
         classes = np.repeat([index for index, _ in pairs], [len(inside) for _, inside in pairs]).astype(np.int64)
         persons = np.concatenate([np.zeros(0, np.int64), *(inside for _, inside in pairs)])
         held = np.diff(cells.starts)[classes]

@@ -10,7 +10,7 @@ from shoal.encoding.types import Ints
 from shoal.risk._evidence import Meaning, Published
 
 
-def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:
+def find_matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:
     """Yield each class with the tuples that it may stand for, by what it shows in every column.
 
     Classes that show the same in the first columns are looked at together, so each text is compared once with those
@@ -20,7 +20,7 @@ def matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Ite
     --------
     >>> release = Published(np.array([0, 1]), np.array([[0], [1]]), np.array([1, 1]))
     >>> covers = np.array([[True, True, False], [False, True, True]])
-    >>> for number, found in matches(release, [Meaning(covers, covers - 1)], np.array([[0], [1], [-1]])):
+    >>> for number, found in find_matches(release, [Meaning(covers, covers - 1)], np.array([[0], [1], [-1]])):
     ...     print(number, found)
     0 [0 1 2]
     1 [1 2]

@@ -7,14 +7,14 @@ import numpy as np
 from shoal.encoding.types import Ints
 
 
-def chances(sizes: Ints, records: Ints, least: int) -> dict[str, float]:
+def compute_chances(sizes: Ints, records: Ints, least: int) -> dict[str, float]:
     """Return the chances ``1 / sizes`` over all records: the worst, the mean, quantiles, the share above 1/least.
 
     Sizes are compared as whole numbers. A quantile is the chance that so many of the records do not exceed.
 
     Examples
     --------
-    >>> chances(np.array([1, 4, 5]), np.array([1, 4, 5]), 5)
+    >>> compute_chances(np.array([1, 4, 5]), np.array([1, 4, 5]), 5)
     {'max': 1.0, 'mean': 0.3, 'unique': 0.1, 'median': 0.2, 'p95': 1.0, 'above': 0.5}
     """
     total = int(records.sum())

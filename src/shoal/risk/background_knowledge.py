@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.models._exact import compared, decimal
+from shoal.models._exact import compare_ratio, decimal
 from shoal.risk._cells import Cells
 from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, worst_of
 
@@ -53,7 +53,7 @@ class BackgroundKnowledge(AttributeRisk):
         likeliest = most[:, 0] + cells.wild
         left = np.maximum(total[:, None] - ruled_out, 1)
         shares = likeliest[:, None] / left
-        sure = compared(likeliest, left[:, -1], decimal(self.confidence)) >= 0 if len(total) else np.zeros(0, bool)
+        sure = compare_ratio(likeliest, left[:, -1], decimal(self.confidence)) >= 0 if len(total) else np.zeros(0, bool)
         measured = {
             "chance": float(shares[:, -1].max(initial=0.0)),
             "curve": shares.max(axis=0, initial=0.0).tolist(),

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.risk._joining import joined
+from shoal.risk._joining import join_tables
 from shoal.risk.base import Beside, Evidence, Finding, Risk, share
 from shoal.risk.prosecutor import Size
 
@@ -62,7 +62,7 @@ class ComplementaryRelease(Risk):
         assert evidence.release is not None
         assert beside.release is not None
         shared = beside.kept or (np.zeros_like(evidence.release.classes), np.zeros_like(beside.release.classes))
-        found = joined(evidence, beside, shared, self.most)
+        found = join_tables(evidence, beside, shared, self.most)
         least, counts = self.least or evidence.least, found.people.counts
         inside = found.both > 0
         few = inside & (found.both < least)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from shoal.encoding.types import Ints
-from shoal.risk._joining import joined
+from shoal.risk._joining import join_tables
 from shoal.risk.base import Beside, Evidence, Finding, Risk, share, worst_of
 
 
@@ -58,7 +58,7 @@ class Composition(Risk):
         ]
 
     def _with(self, evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], name: str) -> Finding:
-        found = joined(evidence, beside, codes, self.most)
+        found = join_tables(evidence, beside, codes, self.most)
         counts, inside = found.people.counts, found.shared > 0
         persons = int(counts[inside].sum())
         pinned = found.shared == 1

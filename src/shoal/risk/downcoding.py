@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Ints
-from shoal.risk._members import members
+from shoal.risk._members import list_members
 from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
 
 
@@ -63,7 +63,7 @@ class Downcoding(Risk):
         claims = np.stack([_parts(one.parts)[shown[:, j]] for j, one in enumerate(evidence.meaning)], axis=1)
         claims = np.minimum(claims, sizes[:, None]) * wide
         right, known = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), bool)
-        for index, found in members(evidence):
+        for index, found in list_members(evidence):
             evidence.progress("checking claims about classes", index, len(sizes))
             known[index] = True
             for j, meaning in enumerate(evidence.meaning):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.risk._sizes import chances
+from shoal.risk._sizes import compute_chances
 from shoal.risk.base import Evidence, Finding, Risk, worst_of
 from shoal.risk.prosecutor import Size
 
@@ -42,4 +42,4 @@ class Journalist(Risk):
         assert evidence.population is not None
         least, persons = self.least or evidence.least, np.maximum(evidence.population, evidence.sizes)
         few = persons < least
-        return [Finding(bool(few.any()), chances(persons, evidence.sizes, least), worst_of(-persons, few))]
+        return [Finding(bool(few.any()), compute_chances(persons, evidence.sizes, least), worst_of(-persons, few))]

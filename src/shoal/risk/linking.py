@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.encoding.types import Bools, Ints
 from shoal.risk._cells import Cells
-from shoal.risk._matching import matches
+from shoal.risk._matching import find_matches
 from shoal.risk.base import Attribute, Evidence, Finding, Risk, share
 from shoal.risk.prosecutor import Size
 
@@ -62,7 +62,7 @@ class Linking(Risk):
         values = {
             name: _Values(evidence, column, len(candidates)) for name, column in (evidence.sensitive or {}).items()
         }
-        for number, (index, found) in enumerate(matches(evidence.release, evidence.meaning, people.tuples)):
+        for number, (index, found) in enumerate(find_matches(evidence.release, evidence.meaning, people.tuples)):
             evidence.progress("linking with the external table", number, len(evidence.sizes))
             size = int(evidence.sizes[index])
             nearer = found[(of_class[found] < 0) | (evidence.sizes[of_class[found]] > size)]

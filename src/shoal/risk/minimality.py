@@ -13,7 +13,7 @@ import numpy as np
 from shoal.encoding.types import Ints
 from shoal.models._exact import decimal
 from shoal.risk._cells import Cells
-from shoal.risk._members import members
+from shoal.risk._members import list_members
 from shoal.risk.base import Attribute, AttributeRisk, Diversity, Evidence, Finding, worst_of
 
 _LARGEST = 300
@@ -86,7 +86,7 @@ class Minimality(AttributeRisk):
         asked, cells = evidence.asked[name], Cells.about(evidence, attribute)
         likely, plain = np.zeros(len(evidence.sizes)), np.zeros(len(evidence.sizes))
         known = 0
-        for index, found in members(evidence):
+        for index, found in list_members(evidence):
             evidence.progress("arranging the values of classes", index, len(evidence.sizes))
             groups = tuple(sorted(evidence.people.counts[found].tolist()))
             known += 1

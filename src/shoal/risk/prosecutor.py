@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from shoal.risk._sizes import chances
+from shoal.risk._sizes import compute_chances
 from shoal.risk.base import Evidence, Finding, Risk, worst_of
 
 Size = Annotated[int, Field(ge=2, strict=True)]
@@ -43,4 +43,4 @@ class Prosecutor(Risk):
         """Look at the sizes of the classes."""
         least, sizes = self.least or evidence.least, evidence.sizes
         small = sizes < least
-        return [Finding(bool(small.any()), chances(sizes, sizes, least), worst_of(-sizes, small))]
+        return [Finding(bool(small.any()), compute_chances(sizes, sizes, least), worst_of(-sizes, small))]

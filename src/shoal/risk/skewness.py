@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Floats, Ints
-from shoal.models._exact import compared, decimal
+from shoal.models._exact import compare_ratio, decimal
 from shoal.risk._cells import Cells
 from shoal.risk.base import Attribute, AttributeRisk, Evidence, Finding, worst_of
 
@@ -55,7 +55,7 @@ class Skewness(AttributeRisk):
         gains = (cells.counts * whole - all_of_it * own) / np.maximum(all_of_it * own, 1)
         held = np.bincount(cells.classes, minlength=len(known))
         lacking = (held < int((table > 0).sum())) & (known > 0)
-        far = compared(above, below, decimal(self.t)) > 0 if len(known) else np.zeros(0, bool)
+        far = compare_ratio(above, below, decimal(self.t)) > 0 if len(known) else np.zeros(0, bool)
         measured = {"distance": float((above / below).max(initial=0.0))}
         if attribute.numbers is not None:
             measured["ordered"] = _along_order(cells, table, attribute.numbers)

@@ -34,8 +34,8 @@ def release_of(
 
     asked, spark = Policy.read(policy), session(master)
     with translate_errors():
-        from shoal.engines.spark.engine import anonymize
         from shoal.engines.spark.reading import read
+        from shoal.pipeline.anonymize import anonymize
 
         release = anonymize(read(spark, str(data)), asked, progress=progress, **limits)
         return release, release.write(out, format=format, statistics=statistics)

@@ -13,7 +13,7 @@ from shoal.encoding.types import Floats
 from shoal.registry import Entry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What became of a table, or of each of many candidate tables: totals over its published records.
 
@@ -35,14 +35,14 @@ class Outcome:
         By column: the certainty penalties of the kept records, from 0 (the value as it is) to 1 (nothing) each.
     exact
         By column: kept records that show one single value.
-    climbed
+    generalization_height
         By column: the levels of what the kept records show, each as a share of the hierarchy's height.
-    blurred
+    log_cover_size
         By column: log2 of the original records that what is shown could stand for, summed over the kept records.
-    apart
+    suppressed_entropy
         By column: log2 of the suppressed records over those of them with the same label, summed over them; only
         known while a search looks at a full-domain recoding.
-    informed
+    log_value_counts
         By column: log2 of the original records with the same value, summed over all records.
     distinct
         By column: the number of values of the domain.
@@ -54,7 +54,7 @@ class Outcome:
         The same recoding with nobody suppressed; only known while a search looks at a full-domain recoding.
     values
         By column: the values of the domain that what is shown could stand for, summed over the kept records.
-    diverged
+    divergence
         By column: the bits by which the published distribution differs from the original one.
     texts
         By column: the number of different texts that are published.
@@ -79,7 +79,7 @@ class Outcome:
     heights: Floats
     starred: Any = 0
     k: int = 1
-    apart: Floats | None = None
+    suppressed_entropy: Floats | None = None
     whole: Outcome | None = None
     values: Floats | None = None
     divergence: Floats | None = None

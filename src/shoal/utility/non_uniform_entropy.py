@@ -63,8 +63,8 @@ class NonUniformEntropy(Metric):
             whole = outcome.generalized
             assert whole is not None, "only where known() says so"
             log_cover_size, log_value_counts = whole.log_cover_size, whole.log_value_counts
-            if self.suppressed == "apart" and outcome.apart is not None:
-                log_cover_size = log_cover_size + outcome.apart
+            if self.suppressed == "apart" and outcome.suppressed_entropy is not None:
+                log_cover_size = log_cover_size + outcome.suppressed_entropy
         lost = log_cover_size - log_value_counts
         return np.where(lost <= _NOISE * log_cover_size, 0.0, lost)
 
@@ -72,8 +72,10 @@ class NonUniformEntropy(Metric):
         """Return whether it is known what the suppressed records would have shown, where that counts."""
         if self.suppressed == "star":
             return True
-        apart = self.suppressed == "ignored" or outcome.apart is not None or not np.any(outcome.suppressed)
-        return apart and outcome.generalized is not None
+        is_known = (
+            self.suppressed == "ignored" or outcome.suppressed_entropy is not None or not np.any(outcome.suppressed)
+        )
+        return is_known and outcome.generalized is not None
 
     def auditable(self) -> NonUniformEntropy:
         """Return the form in which a suppressed record could be anyone."""

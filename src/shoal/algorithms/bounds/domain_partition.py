@@ -1,9 +1,9 @@
-"""Ladders: what a class may show in a column, as partitions of its values with what they cost at least.
+"""Domain partitions: what a class may show in a column, as partitions of its values with what they cost at least.
 
-Whatever a class shows in a column, it lies in a part of one of the steps of the column's ladder, and costs no less than
-that part. Where there are too many things to show (every set, every range of several columns), they are joined: a step
-stands for all sets, or for all ranges of about a width. Such steps are *open*: what the records of a class need in the
-column is counted when they are known.
+Whatever a class shows in a column, it lies in a part of one of the column's partitions, and costs no less than that
+part. Where there are too many things to show (every set, every range of several columns), they are joined: a partition
+stands for all sets, or for all ranges of about a width. Such partitions are *open*: what the records of a class need
+in the column is counted when they are known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shoal.hierarchies.base import Levels
 from shoal.recodings.base import Column
 
 if TYPE_CHECKING:
-    from shoal.kernels.spread import Boxes
+    from shoal.kernels.spread import BoxSpace
 
 
 _BINS = (6, 6, 6)
@@ -45,13 +45,13 @@ class DomainPartition:
     """Whether the class costs what its values or its range need, where that is more."""
 
 
-def line_of(columns: tuple[Column, ...]) -> int:
+def find_line(columns: tuple[Column, ...]) -> int:
     """Return the column whose ranges are looked at one by one: that with the most values; -1 where none has ranges."""
     ranged = [index for index, column in enumerate(columns) if column.form == "ranges"]
     return max(ranged, key=lambda index: columns[index].levels.size * columns[index].weight, default=-1)
 
 
-def points_of(column: Column) -> Floats:
+def place_codes(column: Column) -> Floats:
     """Return the place of each code as a share of the column's range, times its weight; 0 for the missing value."""
     domain = column.levels.domain
     points = np.zeros(column.levels.size)
@@ -61,35 +61,36 @@ def points_of(column: Column) -> Floats:
     return points
 
 
-def weaker_thresholds(column: Column, is_line: bool, bins: int) -> list[DomainPartition]:
-    """Return steps such that whatever a class shows in a column, it lies in a part of a step that costs no more."""
+def partition_domain(column: Column, is_line: bool, bins: int) -> list[DomainPartition]:
+    """Return partitions such that whatever a class shows in a column, it lies in a part of one that costs no more."""
     levels, weight = column.levels, column.weight
     own = DomainPartition(np.arange(levels.size, dtype=np.int32), levels.penalties[0] * weight)
     if column.form == "labels":
         labels = [(levels.codes[level], levels.penalties[level]) for level in range(levels.height + 1)]
         return [
-            DomainPartition(codes.astype(np.int32), costs * weight) for codes, costs in [*labels, *_homonyms(levels)]
+            DomainPartition(codes.astype(np.int32), costs * weight)
+            for codes, costs in [*labels, *_join_homonyms(levels)]
         ]
     if column.form == "sets":
         if any(text is not None and text.startswith("{") for text in levels.labels[0]):
-            return [_everything(levels, 0.0)]  # a value that reads like a set of others
-        return [own, _everything(levels, 2 * weight / levels.size, open=True)] if levels.size > 1 else [own]
-    mixed = [_everything(levels, weight, flat=is_line)] if levels.has_missing else []
+            return [_join_all(levels, 0.0)]  # a value that reads like a set of others
+        return [own, _join_all(levels, 2 * weight / levels.size, open=True)] if levels.size > 1 else [own]
+    mixed = [_join_all(levels, weight, flat=is_line)] if levels.has_missing else []
     if is_line:
         apart = (np.arange(levels.size) >= len(levels.domain)).astype(np.int32)
         return [DomainPartition(apart, np.where(apart > 0, levels.penalties[0] * weight, 0.0)), *mixed]
-    return [own, *_grids(levels, weight, bins), *mixed]
+    return [own, *_partition_by_width(levels, weight, bins), *mixed]
 
 
-def _everything(levels: Levels, cost: float, *, flat: bool = False, open: bool = False) -> DomainPartition:
+def _join_all(levels: Levels, cost: float, *, flat: bool = False, open: bool = False) -> DomainPartition:
     return DomainPartition(np.zeros(levels.size, np.int32), np.full(levels.size, cost), flat, open)
 
 
-def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
+def _join_homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
     """For each text that is the label of different values at different levels: all of them, at the least cost.
 
-    Classes that show the same text are one class. (The missing value needs no step: where it shows ``*`` it costs as
-    much as the top, which holds it.)
+    Classes that show the same text are one class. (The missing value needs no partition: where it shows
+    ``*`` it costs as much as the top, which holds it.)
     """
     count = len(levels.domain)
     seen = Counter(text for names in levels.labels for text in set(names))
@@ -104,17 +105,17 @@ def _homonyms(levels: Levels) -> list[tuple[Codes, Floats]]:
             if text in twice and len(under):
                 covered.setdefault(text, []).append(under)
                 costs[text] = min(costs.get(text, np.inf), float(penalties[under].min()))
-    steps = []
+    partitions = []
     for text, sets in covered.items():
         if not all(np.array_equal(under, sets[0]) for under in sets):
             labels = np.arange(1, levels.size + 1, dtype=np.int32)
             labels[np.concatenate(sets)] = 0
-            steps.append((labels, np.where(labels == 0, costs[text], levels.penalties[0])))
-    return steps
+            partitions.append((labels, np.where(labels == 0, costs[text], levels.penalties[0])))
+    return partitions
 
 
-def _grids(levels: Levels, weight: float, bins: int) -> list[DomainPartition]:
-    """Steps for ranges by their width: a range no wider than r lies in a cell of one of two grids of cells of 2 r.
+def _partition_by_width(levels: Levels, weight: float, bins: int) -> list[DomainPartition]:
+    """Partitions for ranges by their width: a range no wider than r lies in a cell of one of two grids of cells of 2 r.
 
     The grids are shifted by r against each other. A range that is wider than the bin before costs at least that.
     """
@@ -125,7 +126,7 @@ def _grids(levels: Levels, weight: float, bins: int) -> list[DomainPartition]:
     if extent <= 0 or span <= 0:  # one value, or a domain without width: ranges cost nothing
         apart = (np.arange(levels.size) >= count).astype(np.int32)
         return [DomainPartition(apart, np.where(apart > 0, missing, 0.0))]
-    steps = []
+    partitions = []
     narrowest = float(np.diff(values).min())
     for bin_ in range(bins):
         width = extent / 2 ** (bins - 1 - bin_)
@@ -140,11 +141,11 @@ def _grids(levels: Levels, weight: float, bins: int) -> list[DomainPartition]:
                 labels[:count] = np.floor((values - values[0]) / (2 * width * (1 + _SAFE)) + shift / 2)
             if levels.has_missing:
                 labels[-1], costs[-1] = labels.max() + 1, missing
-            steps.append(DomainPartition(labels, costs, open=True))
-    return steps
+            partitions.append(DomainPartition(labels, costs, open=True))
+    return partitions
 
 
-def ceiling_of(columns: tuple[Column, ...], chosen: Sequence[int]) -> float:
+def find_ceiling(columns: tuple[Column, ...], chosen: Sequence[int]) -> float:
     """Return what a record that shows ``*`` in all columns costs at least in the chosen ones.
 
     A suppressed record costs all weights. A class that would show ``*`` everywhere shows its range or its values in one
@@ -160,42 +161,42 @@ def _may_be_silent(column: Column) -> bool:
     return column.form == "labels" or column.levels.has_missing or STAR in column.levels.labels[0]
 
 
-def boxes_of(frequencies: Frequencies, columns: tuple[Column, ...], chosen: Sequence[int], least: int) -> Boxes:
-    """Lay out the ladders of chosen columns and their line as arrays; tuples are in the order of the line."""
+def lay_out_boxes(frequencies: Frequencies, columns: tuple[Column, ...], chosen: Sequence[int], least: int) -> BoxSpace:
+    """Lay out the partitions of chosen columns and their line as arrays; tuples are in the order of the line."""
     from shoal.kernels.bounding import FLAT, OPEN
-    from shoal.kernels.spread import RANGES, SETS, Boxes
+    from shoal.kernels.spread import RANGES, SETS, BoxSpace
 
     columns = tuple(columns[index] for index in chosen)
-    tuples, line = frequencies.tuples[:, list(chosen)], line_of(columns)
-    points = np.zeros(len(tuples)) if line < 0 else points_of(columns[line])[tuples[:, line]]
+    tuples, line = frequencies.tuples[:, list(chosen)], find_line(columns)
+    points = np.zeros(len(tuples)) if line < 0 else place_codes(columns[line])[tuples[:, line]]
     rank = np.argsort(points, kind="stable")
     beside = sum(column.form == "ranges" for column in columns) - 1
     bins = _BINS[beside] if beside < len(_BINS) else 1
-    found = [weaker_thresholds(column, index == line, bins) for index, column in enumerate(columns)]
-    order = np.argsort([len(steps) for steps in found], kind="stable")  # few boxes at first
-    most = max(len(steps) for steps in found) + 1
-    every: list[DomainPartition] = [step for index in order for step in found[index]]
-    ends = np.cumsum([0, *(len(step.labels) for step in every)])
+    found = [partition_domain(column, index == line, bins) for index, column in enumerate(columns)]
+    order = np.argsort([len(partitions) for partitions in found], kind="stable")  # few boxes at first
+    most = max(len(partitions) for partitions in found) + 1
+    every: list[DomainPartition] = [partition for index in order for partition in found[index]]
+    ends = np.cumsum([0, *(len(partition.labels) for partition in every)])
     offsets, kinds = np.zeros((len(columns), most), np.int64), np.zeros((len(columns), most), np.int64)
     shown, indices = np.zeros(len(columns), np.int64), np.zeros((len(columns), max(c.levels.size for c in columns)))
     at = 0
     for row, index in enumerate(order):
-        column, steps = columns[index], found[index]
-        offsets[row, : len(steps)] = ends[at : at + len(steps)]
-        kinds[row, : len(steps)] = [FLAT if step.flat else OPEN if step.open else 0 for step in steps]
-        at += len(steps)
-        if any(step.open for step in steps):
+        column, partitions = columns[index], found[index]
+        offsets[row, : len(partitions)] = ends[at : at + len(partitions)]
+        kinds[row, : len(partitions)] = [FLAT if one.flat else OPEN if one.open else 0 for one in partitions]
+        at += len(partitions)
+        if any(partition.open for partition in partitions):
             shown[row] = RANGES if column.form == "ranges" else SETS
-            indices[row, : column.levels.size] = points_of(column) if column.form == "ranges" else 0.0
-    return Boxes(
+            indices[row, : column.levels.size] = place_codes(column) if column.form == "ranges" else 0.0
+    return BoxSpace(
         np.ascontiguousarray(tuples[rank][:, order].T, np.int32),
         frequencies.counts[rank],
         points[rank],
         least,
         np.array([len(found[index]) for index in order], np.int64),
         offsets,
-        np.concatenate([step.labels for step in every]).astype(np.int32),
-        np.concatenate([step.costs for step in every]),
+        np.concatenate([partition.labels for partition in every]).astype(np.int32),
+        np.concatenate([partition.costs for partition in every]),
         kinds,
         shown,
         np.array([columns[index].weight / columns[index].levels.size for index in order]),

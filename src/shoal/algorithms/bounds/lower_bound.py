@@ -3,10 +3,10 @@
 Every class of a local recoding lies in a *box*: in each column one label, one range or one set of values. So a record
 pays at least what the cheapest box costs that holds it and enough records for a class: that is the basic bound.
 
-It is raised by sharing costs out. Give each record a *share* such that in no box the k largest shares are, on average,
-more than the box costs. A class has at least k records, so the mean of its shares is no more than the mean of the k
-largest in its box, and that is no more than what each of its records pays: the shares of a class add up to no more
-than its cost, and the shares of all records to no more than the loss. (This is the dual of set partitioning.)
+It is raised by dual prices. Give each record a *price* such that in no box the k largest prices are, on average,
+more than the box costs. A class has at least k records, so the mean of its prices is no more than the mean of the k
+largest in its box, and that is no more than what each of its records pays: the prices of a class add up to no more
+than its cost, and the prices of all records to no more than the loss. (This is the dual of set partitioning.)
 
 Boxes are many. Those that cost little are few, so records pay at least the cheapest box *up to a cap*, and the cap is
 raised as long as there is work to spend. Where there are too many even so, columns are bounded in groups: what classes
@@ -47,16 +47,16 @@ class LowerBound(Frozen):
     """Find a certainty penalty that no local recoding of a problem goes below.
 
     It holds for every way to put records into classes of at least ``problem.least_shown`` records, whatever else the
-    models ask, with any number of suppressed records (each costs 1 per cell, and no share is more than that).
+    models ask, with any number of suppressed records (each costs 1 per cell, and no price is more than that).
 
     The basic bound takes work in proportion to the cells of the table, at most. Ctrl-C keeps what is proven by then.
 
     Examples
     --------
     >>> import shoal
-    >>> from shoal.pipeline.encode import encode
+    >>> from shoal.testing import encode_table
     >>> table, policy = shoal.datasets.load("patients")
-    >>> bound = LowerBound().of(encode(table, policy).problem(policy))
+    >>> bound = LowerBound().of(encode_table(table, policy).problem(policy))
     >>> bound.total <= shoal.anonymize(table, policy).loss
     True
     """
@@ -72,14 +72,14 @@ class LowerBound(Frozen):
         if not records or weight <= 0:
             return Bound(0.0, "there is nothing to lose")
         budget = int(self.effort * _SECOND) + _LEAST + _CELL * records * len(problem.columns)
-        sharing = DualBound(problem, budget, raising=self.effort > 0)
+        bound = DualBound(problem, budget, raising=self.effort > 0)
         stopped = ""
         try:
-            for rounds in sharing.rounds():
+            for rounds in bound.rounds():
                 problem.progress("raising the bound", rounds, 0)
         except KeyboardInterrupt:
             stopped = "; stopped early"
-        return Bound(max(sharing.best / (weight * records) * (1.0 - _SAFE) - _SAFE**2, 0.0), sharing.how + stopped)
+        return Bound(max(bound.best / (weight * records) * (1.0 - _SAFE) - _SAFE**2, 0.0), bound.how + stopped)
 
     @classmethod
     def beside(cls, algorithm: Algorithm, problem: Problem) -> LowerBound:

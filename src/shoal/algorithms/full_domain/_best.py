@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._lattice import Lattice, Looked
+from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
 from shoal.algorithms.full_domain._walk import Shorts
 from shoal.encoding.types import Bools, Floats
 from shoal.errors import Infeasible, NotFound, examples
@@ -38,21 +38,21 @@ class Best:
         self.looked = 0
         self.stopped = ""
 
-    def take(self, looked: Looked) -> Bools:
+    def take(self, looked: NodeOutcomes) -> Bools:
         """Consider some nodes; return which of them suppress few enough records, and not all."""
         self.looked += len(looked.nodes)
         allowed = looked.suppressed <= self.problem.most_suppressed
         if allowed.any():
-            ranks = significant(self.problem.loss.ranks(looked.outcome)[allowed])
+            ranks = round_significant(self.problem.loss.ranks(looked.outcome)[allowed])
             nodes, losses = looked.nodes[allowed], np.asarray(self.problem.loss.totals(looked.outcome))[allowed]
-            first = _first(ranks, nodes)
+            first = _find_first(ranks, nodes)
             if self.ranks is None or self._is_better(ranks[first], nodes[first]):
                 self.node, self.ranks, self.loss = nodes[first], ranks[first], float(losses[first])
         return allowed
 
     def _is_better(self, ranks: Floats, node: Shorts) -> bool:
         assert self.ranks is not None and self.node is not None
-        return _first(np.stack([self.ranks, ranks]), np.stack([self.node, node])) == 1
+        return _find_first(np.stack([self.ranks, ranks]), np.stack([self.node, node])) == 1
 
     def run(self, steps: Iterable[object]) -> None:
         """Take the steps of a search; Ctrl-C ends it with the best so far, if there is one."""
@@ -70,11 +70,11 @@ class Best:
     def recoding(self, lattice: Lattice, bound: float | None, notes: tuple[str, ...] = ()) -> FullDomain:
         """Return the recoding of the best node; ``bound`` is what no node goes below, ``None`` where nobody knows."""
         if self.node is None:
-            raise no_node(self.problem)
+            raise explain_no_node(self.problem)
         return lattice.recoding(self.node, Proof(self.loss, bound, lattice.size, self.looked, self.stopped, notes))
 
 
-def significant(values: Floats, digits: int = 12) -> Floats:
+def round_significant(values: Floats, digits: int = 12) -> Floats:
     """Round to so many digits, so that sums that differ only in their order are equal."""
     known = np.isfinite(values) & (values != 0.0)
     plain = np.where(known, values, 1.0)
@@ -82,20 +82,20 @@ def significant(values: Floats, digits: int = 12) -> Floats:
     return np.where(known, np.round(plain * scale) / scale, values)
 
 
-def _first(ranks: Floats, nodes: Shorts) -> int:
+def _find_first(ranks: Floats, nodes: Shorts) -> int:
     """The candidate that comes first: by its ranks, its height, its levels."""
     keys = [*nodes.T[::-1], nodes.sum(axis=1), *ranks.T[::-1]]
     return int(np.lexsort(keys)[0])
 
 
-def no_node(problem: Problem) -> Infeasible:
+def explain_no_node(problem: Problem) -> Infeasible:
     """Say that no full-domain recoding keeps the models."""
     most = problem.max_suppressed
     reason = f"no full-domain recoding keeps the models with at most {most:,} records suppressed"
-    return unreachable(problem, reason, proven=True)
+    return explain_failure(problem, reason, proven=True)
 
 
-def unreachable(problem: Problem, reason: str, *, proven: bool) -> Infeasible:
+def explain_failure(problem: Problem, reason: str, *, proven: bool) -> Infeasible:
     """Say why a search found nothing, and which columns and boundaries stand in its way.
 
     ``proven``: that it found nothing shows that there is nothing of its kind.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.algorithms.full_domain._best import Best, significant
+from shoal.algorithms.full_domain._best import Best, round_significant
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain._walk import Shorts
 from shoal.encoding.types import Bools, Floats, Ints
@@ -70,7 +70,7 @@ class Branches:
             notes.append(f"no bound is known for {self.problem.loss.key()}: pruned by suppressed records")
         return tuple(notes)
 
-    def followed(self) -> Iterator[None]:
+    def follow(self) -> Iterator[None]:
         """Split the most hopeful branches, a batch at a time, until none is left; tell how far it is."""
         total, looked = self.lattice.size, self.best.looked
         self.best.take(self.lattice.look(np.array([self.lattice.heights], np.int16)))  # works if anything does
@@ -136,7 +136,7 @@ class Branches:
     def _drop(self) -> None:
         """Drop the branches that cannot beat the best node; equal ones stay, for ties."""
         if self.best.ranks is not None and len(self):
-            hopes = significant(self.bounds)
+            hopes = round_significant(self.bounds)
             worse, open_ = np.zeros(len(self), bool), np.ones(len(self), bool)
             for hope, best in zip(hopes.T, self.best.ranks, strict=True):
                 worse |= open_ & (hope > best)

@@ -11,9 +11,9 @@ from math import prod
 
 import numpy as np
 
-from shoal.algorithms._cores import cores
+from shoal.algorithms._cores import count_cores
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._packing import BLUR, CLIMB, EXACT, PENALTY, Labels, Packing
+from shoal.algorithms.full_domain._packing import COVER_SIZE, EXACT, HEIGHT, PENALTY, Labels, Packing
 from shoal.algorithms.full_domain._walk import People, Shorts, Sums, Test, Walk
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Floats, Ints
@@ -35,7 +35,7 @@ _WORTH_THREADS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Looked:
+class NodeOutcomes:
     """What some nodes turned out to be."""
 
     nodes: Shorts
@@ -126,7 +126,7 @@ class Lattice:
         inside = ((moved >= 0) & (moved <= np.array(self.heights))).all(axis=1)
         return moved[inside].astype(np.int16)
 
-    def look(self, nodes: Shorts, test: Test | None = None) -> Looked:
+    def look(self, nodes: Shorts, test: Test | None = None) -> NodeOutcomes:
         """Count the classes of some nodes, keep those that pass the test, and add up what becomes of the table.
 
         Parameters
@@ -139,10 +139,10 @@ class Lattice:
         order = self._raising_order(nodes)
         rank = np.lexsort(nodes[:, order[::-1]].T) if len(nodes) else np.zeros(0, np.intp)
         placed = np.ascontiguousarray(nodes[rank][:, order], dtype=np.int16)
-        walk = self._walk_for(nodes).placed(order)
+        walk = self._walk_for(nodes).reorder(order)
         sums = Sums.empty(len(nodes), nodes.shape[1], len(walk.labels.costs))
         keep = test or self.problem.holds
-        workers = cores()
+        workers = count_cores()
         if workers < 2 or len(nodes) * len(walk.packing.counts) < _WORTH_THREADS:
             walk.add_up(placed, keep, sums)
         else:
@@ -157,7 +157,7 @@ class Lattice:
                     raise
         back = np.empty(len(nodes), np.intp)
         back[rank] = np.arange(len(nodes))
-        return self._looked(nodes, sums.at(back), np.argsort(order))
+        return self._collect_outcomes(nodes, sums.at(back), np.argsort(order))
 
     def _raising_order(self, nodes: Shorts) -> Ints:
         """The columns in the order in which they are raised: first those that have few levels and join much.
@@ -215,26 +215,26 @@ class Lattice:
         people = People.of(packing, labels, self.problem)
         return Walk(packing, labels, np.arange(len(self.problem.columns)), people)
 
-    def _looked(self, nodes: Shorts, sums: Sums, index: Ints) -> Looked:
+    def _collect_outcomes(self, nodes: Shorts, sums: Sums, index: Ints) -> NodeOutcomes:
         problem = self.problem
         kept = sums.kept[:, :, index]
         outcome = Outcome(
-            problem.frequencies.records + problem.forced_suppression,
-            tuple(column.name for column in problem.columns),
-            problem.weights,
-            sums.suppressed + problem.forced_suppression,
-            sums.classes,
-            sums.squares,
-            kept[PENALTY],
-            kept[EXACT],
-            kept[CLIMB],
-            kept[BLUR],
-            np.array([column.log_value_counts for column in problem.columns]),
-            np.array([column.levels.size for column in problem.columns], np.float64),
-            np.array([column.levels.height for column in problem.columns], np.float64),
-            0,
-            problem.k,
-            sums.apart[:, index],
+            records=problem.frequencies.records + problem.forced_suppression,
+            columns=tuple(column.name for column in problem.columns),
+            weights=problem.weights,
+            suppressed=sums.suppressed + problem.forced_suppression,
+            classes=sums.classes,
+            squares=sums.squares,
+            penalty=kept[PENALTY],
+            exact=kept[EXACT],
+            generalization_height=kept[HEIGHT],
+            log_cover_size=kept[COVER_SIZE],
+            log_value_counts=np.array([column.log_value_counts for column in problem.columns]),
+            distinct=np.array([column.levels.size for column in problem.columns], np.float64),
+            heights=np.array([column.levels.height for column in problem.columns], np.float64),
+            starred=0,
+            k=problem.k,
+            suppressed_entropy=sums.suppressed_entropy[:, index],
         )
         everyone = self._everyone[:, np.arange(nodes.shape[1]), nodes]
         whole = replace(
@@ -245,15 +245,15 @@ class Lattice:
             squares=sums.all_squares,
             penalty=everyone[PENALTY],
             exact=everyone[EXACT],
-            generalization_height=everyone[CLIMB],
-            log_cover_size=everyone[BLUR],
-            log_value_counts=self._informed,
-            apart=np.zeros_like(sums.apart),
+            generalization_height=everyone[HEIGHT],
+            log_cover_size=everyone[COVER_SIZE],
+            log_value_counts=self._log_value_counts,
+            suppressed_entropy=np.zeros_like(sums.suppressed_entropy),
         )
-        return Looked(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
+        return NodeOutcomes(nodes, sums.smallest, sums.suppressed, replace(outcome, whole=whole))
 
     @cached_property
-    def _informed(self) -> Floats:
+    def _log_value_counts(self) -> Floats:
         """By column: log2 of the original records with the same value, summed over the records that are searched."""
         frequencies = self.problem.frequencies
         return np.array(

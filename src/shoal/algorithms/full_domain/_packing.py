@@ -27,7 +27,7 @@ Bits = tuple[np.int64, np.uint64, np.uint64]
 MARK: Bits = (np.int64(0), np.uint64(0), np.uint64(1))
 """The place of the mark of records that are shown above a boundary."""
 
-PENALTY, EXACT, CLIMB, BLUR = range(4)
+PENALTY, EXACT, HEIGHT, COVER_SIZE = range(4)
 """What a record with a label adds to an outcome: the rows of ``Labels.costs``."""
 
 
@@ -92,7 +92,7 @@ class Labels:
             any(column.levels.has_missing and column.levels.labels[0][-1] == STAR for column in columns),
         )
 
-    def placed(self, order: Ints) -> Labels:
+    def reorder(self, order: Ints) -> Labels:
         """Return the same labels with their columns in another order."""
         return replace(
             self,
@@ -136,9 +136,9 @@ def _costs(column: Column, level: int, first: Codes) -> Floats:
         return np.array([[0.0], [_least_share(column) * levels.size], [0.0], [0.0]])
     penalties = levels.penalties[level, first]
     stars = np.array([text == STAR for text in levels.labels[level]], bool)
-    climbs = np.where(stars, 1.0, levels.lowest[level, first] / max(levels.height, 1))
-    blurs = np.log2(np.maximum(levels.records[level, first], 1))
-    return np.stack([penalties, penalties == 0.0, climbs, blurs])
+    heights = np.where(stars, 1.0, levels.lowest[level, first] / max(levels.height, 1))
+    cover_sizes = np.log2(np.maximum(levels.records[level, first], 1))
+    return np.stack([penalties, penalties == 0.0, heights, cover_sizes])
 
 
 def _least_share(column: Column) -> float:
@@ -203,7 +203,7 @@ class Packing:
             self, keys=keys, counts=population.counts, mark=np.uint64(0), sensitive=self.sensitive[:1], subjects=None
         )
 
-    def placed(self, order: Ints) -> Packing:
+    def reorder(self, order: Ints) -> Packing:
         """Return the same packing with its columns in another order."""
         indices = np.append(order, len(order))
         return replace(self, words=self.words[indices], shifts=self.shifts[indices], masks=self.masks[indices])
@@ -258,7 +258,7 @@ def _bits(sizes: list[int], used: int) -> tuple[Ints, Keys, Keys]:
     return np.array(words, np.int64), np.array(shifts, np.uint64), np.array(masks, np.uint64)
 
 
-def unpacked(packing: Packing, keys: Keys, counts: Ints, members: Ints) -> Frequencies:
+def unpack(packing: Packing, keys: Keys, counts: Ints, members: Ints) -> Frequencies:
     """Return rows as frequencies of classes, for the models: classes have no tuples, only cells."""
     if not packing.has_kinds:
         sensitive = np.broadcast_to(packing.sensitive, (len(counts), packing.sensitive.shape[1]))

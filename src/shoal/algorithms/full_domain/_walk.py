@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._packing import MARK, Bits, Keys, Labels, Packing, unpacked
+from shoal.algorithms.full_domain._packing import MARK, Bits, Keys, Labels, Packing, unpack
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.frequencies.frequencies import Classes
 from shoal.frequencies.populations import Population
@@ -26,7 +26,7 @@ _ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Sums:
-    """What is added up for each node; the last axis of ``kept`` and ``apart`` are places."""
+    """What is added up for each node; the last axis of ``kept`` and ``suppressed_entropy`` are places."""
 
     smallest: Ints
     """Persons of the smallest class; 0 where there is no class."""
@@ -37,7 +37,7 @@ class Sums:
     all_squares: Ints
     kept: Floats
     """``kept[cost, node, place]``: what the kept records cost."""
-    apart: Floats
+    suppressed_entropy: Floats
 
     @classmethod
     def empty(cls, nodes: int, indices: int, costs: int) -> Sums:
@@ -64,7 +64,7 @@ class Sums:
             self.all_classes[nodes],
             self.all_squares[nodes],
             self.kept[:, nodes],
-            self.apart[nodes],
+            self.suppressed_entropy[nodes],
         )
 
 
@@ -79,19 +79,19 @@ class Walk:
     people: People | None = None
     """The population that the records were drawn from, where models ask who matches a class."""
 
-    def placed(self, order: Ints) -> Walk:
+    def reorder(self, order: Ints) -> Walk:
         """Return the same walk with the columns in the order in which they are to be raised."""
-        people = None if self.people is None else self.people.placed(order)
-        return Walk(self.packing.placed(order), self.labels.placed(order), self.order[order], people)
+        people = None if self.people is None else self.people.reorder(order)
+        return Walk(self.packing.reorder(order), self.labels.reorder(order), self.order[order], people)
 
     def without(self, indices: Sequence[int]) -> Walk:
         """Return the same walk from a table without some columns: they are free in all nodes that follow."""
         keys, counts = self.packing.keys, self.packing.counts
         people = None if self.people is None else self.people.without(indices)
         for index in indices:
-            fewer_keys, fewer_counts, unused = np.empty_like(keys), np.empty_like(counts), np.empty(0, np.int32)
-            left = _merge(self.packing.bits(index), keys, counts, 0, len(counts), fewer_keys, fewer_counts, 0, unused)
-            keys, counts = np.ascontiguousarray(fewer_keys[:, :left]), fewer_counts[:left].copy()
+            merged = Merged.room(keys, counts, members=0)
+            merged.add(self.packing.bits(index), keys, counts, slice(0, len(counts)))
+            keys, counts = merged.table()
         return replace(self, packing=replace(self.packing, keys=keys, counts=counts), people=people)
 
     def add_up(self, nodes: Shorts, test: Test, sums: Sums) -> None:
@@ -101,7 +101,7 @@ class Walk:
         packing, labels = self.packing, self.labels
         for start, stop, keys, counts, cell_ends in self.tables(nodes):
             class_keys, records, members, ends = self._classes(keys, counts, cell_ends)
-            frequencies = unpacked(packing, keys, counts, members)
+            frequencies = unpack(packing, keys, counts, members)
             labels_of = partial(self.shown, nodes[start:stop], class_keys, ends)
             shown = kept = (class_keys[0] & packing.mark) == 0
             if labels.wild or packing.mark:
@@ -112,7 +112,7 @@ class Walk:
                 classes = replace(classes, matches=partial(self.people.matching, nodes[start:stop], unmarked, ends))
             fits = test(classes) & kept
             part = sums.at(slice(start, stop))
-            part.smallest[:] = _smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
+            part.smallest[:] = _find_smallest(np.where(shown, classes.sizes, np.iinfo(np.int64).max), ends)
             costs = np.empty((len(labels.costs), stop - start, nodes.shape[1]))
             sum_up(
                 nodes[start:stop],
@@ -131,7 +131,7 @@ class Walk:
                 part.squares,
                 part.all_squares,
                 costs,
-                part.apart,
+                part.suppressed_entropy,
             )
             part.kept[:] = costs
             all_ends = ends
@@ -216,13 +216,11 @@ class Walk:
 
     def _joined(self, bits: Bits, keys: Keys, counts: Ints, ends: Ints) -> tuple[Keys, Ints, Ints, Ints]:
         """Join the rows of each node that differ in nothing but some bits."""
-        joined_keys, joined, members = np.empty_like(keys), np.empty_like(counts), np.empty(len(counts), np.int32)
-        joined_ends, begin, left = np.empty_like(ends), 0, 0
+        merged, joined_ends, begin = Merged.room(keys, counts, members=len(counts)), np.empty_like(ends), 0
         for node, end in enumerate(ends.tolist()):
-            left = _merge(bits, keys, counts, begin, end, joined_keys, joined, left, members)
-            begin = end
-            joined_ends[node] = left
-        return np.ascontiguousarray(joined_keys[:, :left]), joined[:left], members.astype(np.int64), joined_ends
+            merged.add(bits, keys, counts, slice(begin, end))
+            begin, joined_ends[node] = end, merged.rows
+        return *merged.table(), merged.members.astype(np.int64), joined_ends
 
 
 @dataclass(frozen=True)
@@ -247,9 +245,9 @@ class People:
         order = np.arange(len(problem.columns))
         return cls(Walk(packing.of_population(population), labels, order), population, problem.columns)
 
-    def placed(self, order: Ints) -> People:
+    def reorder(self, order: Ints) -> People:
         """Return the same with the columns in another order."""
-        return replace(self, walk=self.walk.placed(order))
+        return replace(self, walk=self.walk.reorder(order))
 
     def without(self, indices: Sequence[int]) -> People:
         """Return the same without some columns, which are free."""
@@ -265,7 +263,7 @@ class People:
             for node in range(start, stop):
                 last = int(their_ends[node - start])
                 begin, end = int(ends[node - 1]) if node else 0, int(ends[node])
-                found[begin:end] = _looked_up(keys[:, begin:end], theirs[:, first:last], counts[first:last])
+                found[begin:end] = _look_up(keys[:, begin:end], theirs[:, first:last], counts[first:last])
                 first = last
         return found
 
@@ -276,7 +274,7 @@ class People:
         return self.population.matching(list((shown - starts).T), covers)
 
 
-def _looked_up(keys: Keys, theirs: Keys, counts: Ints) -> Ints:
+def _look_up(keys: Keys, theirs: Keys, counts: Ints) -> Ints:
     """Return the count of each key among others, 0 where it is not there."""
     both = np.concatenate([theirs, keys], axis=1)
     order = np.lexsort(both)
@@ -287,29 +285,38 @@ def _looked_up(keys: Keys, theirs: Keys, counts: Ints) -> Ints:
     return known[numbers[len(counts) :]]
 
 
-def _merge(
-    bits: Bits,
-    keys: Keys,
-    counts: Ints,
-    begin: int,
-    end: int,
-    merged_keys: Keys,
-    merged_counts: Ints,
-    start: int,
-    members: npt.NDArray[np.int32],
-) -> int:
-    """Leave some bits out of some rows, add up those that became equal, and return where they end."""
-    from shoal.kernels.roll import raise_wide
+@dataclass
+class Merged:
+    """Rows that were merged where they differ in nothing but some bits, and how many there are so far."""
 
-    one = np.zeros(int(bits[2]) + 1, np.int32)
-    slots = np.empty(_power_above(4 * (end - begin)), np.int32)
-    none = np.zeros(len(one), bool), np.uint64(0)
-    return int(
-        raise_wide(keys, counts, begin, end, merged_keys, merged_counts, start, slots, *bits, one, *none, members)
-    )
+    keys: Keys
+    counts: Ints
+    members: npt.NDArray[np.int32]
+    """The row that each was merged into; empty where nobody asks."""
+    rows: int = 0
+
+    @classmethod
+    def room(cls, keys: Keys, counts: Ints, *, members: int) -> Merged:
+        """Make room for as many rows as there are."""
+        return cls(np.empty_like(keys), np.empty_like(counts), np.empty(members, np.int32))
+
+    def add(self, bits: Bits, keys: Keys, counts: Ints, rows: slice) -> None:
+        """Leave some bits out of some rows, and add up those that became equal."""
+        from shoal.kernels.roll import raise_wide
+
+        begin, end = rows.start, rows.stop
+        one = np.zeros(int(bits[2]) + 1, np.int32)
+        slots = np.empty(_power_above(4 * (end - begin)), np.int32)
+        none = np.zeros(len(one), bool), np.uint64(0)
+        merged = self.keys, self.counts, self.rows
+        self.rows = int(raise_wide(keys, counts, begin, end, *merged, slots, *bits, one, *none, self.members))
+
+    def table(self) -> tuple[Keys, Ints]:
+        """Return the merged rows."""
+        return np.ascontiguousarray(self.keys[:, : self.rows]), self.counts[: self.rows].copy()
 
 
-def _smallest(sizes: Ints, ends: Ints) -> Ints:
+def _find_smallest(sizes: Ints, ends: Ints) -> Ints:
     if not len(sizes):
         return np.zeros(len(ends), np.int64)
     found = np.minimum.reduceat(sizes, np.append(0, ends[:-1]))

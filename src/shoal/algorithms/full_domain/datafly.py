@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import unreachable
+from shoal.algorithms.full_domain._best import explain_failure
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain._walk import Shorts
 from shoal.encoding.types import Bools, Ints
@@ -72,7 +72,7 @@ class Datafly(Algorithm):
         loss = float(np.asarray(problem.loss.totals(looked.outcome))[0])
         proof = Proof(loss, None, lattice.size, len(before) + 1)
         recoding = lattice.recoding(last.levels, proof)
-        return replace(recoding, suppressed=_complemented(problem, last, recoding.suppressed))
+        return replace(recoding, suppressed=_complement(problem, last, recoding.suppressed))
 
     def rounds(self, lattice: Lattice) -> Iterator[FrequencyList]:
         """Yield each frequency list, up to the one that leaves few enough records over."""
@@ -87,7 +87,7 @@ class Datafly(Algorithm):
                 return
             if (levels == heights).all():
                 reason = f"at the top of all columns {listed.out:,} records break a model, {allowed:,} may"
-                raise unreachable(problem, reason, proven=lattice.monotone)
+                raise explain_failure(problem, reason, proven=lattice.monotone)
             widest = int(np.argmax(np.where(levels < heights, listed.distinct, -1)))
             levels = levels.copy()
             levels[widest] += 1
@@ -104,7 +104,7 @@ def _listed(lattice: Lattice, levels: Shorts) -> FrequencyList:
     return FrequencyList(levels, sequences, sizes, tuple(len(np.unique(column)) for column in labels), out)
 
 
-def _complemented(problem: Problem, last: FrequencyList, suppressed: Bools) -> Bools:
+def _complement(problem: Problem, last: FrequencyList, suppressed: Bools) -> Bools:
     """Suppress the smallest sequence too where fewer than k records would be suppressed, and the policy allows it."""
     counts = problem.frequencies.counts
     out = int(counts[suppressed].sum())

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.full_domain._best import Best
-from shoal.algorithms.full_domain._lattice import Lattice, Looked
+from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
 from shoal.algorithms.full_domain.optimal import Optimal
 from shoal.recodings.full_domain import FullDomain
 
@@ -51,18 +51,18 @@ class Exhaustive(Algorithm):
         if not problem.attainable:
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
-        best.run(_considered(lattice, best))
+        best.run(_consider(lattice, best))
         return best.recoding(lattice, None if best.stopped else best.loss)
 
 
-def _considered(lattice: Lattice, best: Best) -> Iterator[None]:
-    for looked in walked(lattice):
+def _consider(lattice: Lattice, best: Best) -> Iterator[None]:
+    for looked in walk_lattice(lattice):
         best.take(looked)
         lattice.problem.progress(f"walking the lattice{best}", best.looked, lattice.size)
         yield
 
 
-def walked(lattice: Lattice) -> Iterator[Looked]:
+def walk_lattice(lattice: Lattice) -> Iterator[NodeOutcomes]:
     """Yield all nodes of a lattice, block after block."""
     lattice.require_walkable()
     for start in range(0, lattice.size, _BLOCK):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -45,6 +46,11 @@ class FixedLevels(Algorithm):
 
     levels: dict[str, Annotated[int, Field(ge=0, strict=True)]] = Field(default_factory=dict)
     """The level of each column; columns that are not named are published as they are (level 0)."""
+
+    @property
+    def fixed_levels(self) -> Mapping[str, int]:
+        """The level of each column that is named."""
+        return self.levels
 
     def search(self, problem: Problem) -> FullDomain:
         """Count once, and suppress."""

@@ -79,9 +79,9 @@ class Heuristic(Algorithm):
     def _limited(self, branches: Branches) -> Iterator[None]:
         """Take the steps that are allowed: at least one among the branches, for without it nothing is proven."""
         deadline = time.monotonic() + self.seconds
-        for _ in takewhile(lambda _: time.monotonic() < deadline, _descended(branches)):
+        for _ in takewhile(lambda _: time.monotonic() < deadline, _descend(branches)):
             yield
-        for _ in branches.followed():
+        for _ in branches.follow():
             if len(branches):
                 if branches.looks >= self.looks:
                     branches.best.stopped = f"after {self.looks:,} looks"
@@ -97,7 +97,7 @@ class Heuristic(Algorithm):
         return Fault(what, "algorithm", tried, "allow more looks or seconds, or use shoal, which recodes locally")
 
 
-def _descended(branches: Branches) -> Iterator[None]:
+def _descend(branches: Branches) -> Iterator[None]:
     """Lower one column after the other, each time the one that loses least, as long as the node complies.
 
     Branches decide column after column, and in a large lattice it takes long until one has decided them all; this finds

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import Best, no_node
+from shoal.algorithms.full_domain._best import Best, explain_no_node
 from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain._walk import Shorts
 from shoal.recodings.full_domain import FullDomain
@@ -59,7 +59,7 @@ class Incognito(Algorithm):
         lattice.require_walkable()
         minimal = self.minimal(lattice)
         if not len(minimal):
-            raise no_node(problem)
+            raise explain_no_node(problem)
         best.take(lattice.look(minimal))
         notes = []
         if not _has_subset_property(problem):
@@ -83,7 +83,7 @@ class Incognito(Algorithm):
             before, survivors = survivors, {}
             for columns in combinations(range(count), size):
                 candidates = list(_candidates(columns, lattice.heights, before))
-                survivors[columns] = set(_climbed(lattice, columns, candidates))
+                survivors[columns] = set(_climb(lattice, columns, candidates))
             lattice.problem.progress(f"sets of {size} columns", size, count)
             yield survivors
 
@@ -101,20 +101,20 @@ def _candidates(columns: Columns, heights: tuple[int, ...], before: Survivors) -
             yield levels
 
 
-def _climbed(lattice: Lattice, columns: Columns, candidates: list[Levels]) -> Iterator[Levels]:
+def _climb(lattice: Lattice, columns: Columns, candidates: list[Levels]) -> Iterator[Levels]:
     """Yield the candidates that comply, height after height; what is above one of them is marked, not counted."""
     marked: set[Levels] = set()
     heights = np.array([sum(levels) for levels in candidates])
     for height in np.unique(heights).tolist():
         here = [levels for levels, own in zip(candidates, heights.tolist(), strict=True) if own == height]
         counted = [levels for levels in here if levels not in marked]
-        complying = marked.intersection(here) | set(_complying(lattice, columns, counted))
+        complying = marked.intersection(here) | set(_find_complying(lattice, columns, counted))
         if lattice.monotone:
             marked.update(above for levels in complying for above in _above(levels))
         yield from complying
 
 
-def _complying(lattice: Lattice, columns: Columns, nodes: list[Levels]) -> Iterator[Levels]:
+def _find_complying(lattice: Lattice, columns: Columns, nodes: list[Levels]) -> Iterator[Levels]:
     if nodes:
         whole = np.repeat(lattice.free[None, :], len(nodes), axis=0)
         whole[:, columns] = nodes

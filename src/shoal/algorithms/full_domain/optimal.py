@@ -48,5 +48,5 @@ class Optimal(Algorithm):
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
         branches = Branches(lattice, best)
-        best.run(branches.followed())
+        best.run(branches.follow())
         return best.recoding(lattice, branches.loss_bound, branches.notes)

@@ -48,12 +48,12 @@ class Samarati(Algorithm):
             raise problem.infeasible()
         lattice, best = Lattice(problem), Best(problem)
         lattice.require_walkable()
-        best.run(_halved(lattice, best) if lattice.monotone else _climbed(lattice, best))
+        best.run(_halve(lattice, best) if lattice.monotone else _climb(lattice, best))
         notes = () if lattice.monotone else ("compliance may end on the way up: heights were tried one by one",)
         return best.recoding(lattice, None, notes)
 
 
-def _halved(lattice: Lattice, best: Best) -> Iterator[None]:
+def _halve(lattice: Lattice, best: Best) -> Iterator[None]:
     low, high = 0, sum(lattice.heights)
     while low < high:
         middle = (low + high) // 2
@@ -62,7 +62,7 @@ def _halved(lattice: Lattice, best: Best) -> Iterator[None]:
     _complies(lattice, low, best, best)
 
 
-def _climbed(lattice: Lattice, best: Best) -> Iterator[None]:
+def _climb(lattice: Lattice, best: Best) -> Iterator[None]:
     for height in range(sum(lattice.heights) + 1):
         if _complies(lattice, height, best, best):
             return

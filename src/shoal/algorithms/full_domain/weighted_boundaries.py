@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import unreachable
+from shoal.algorithms.full_domain._best import explain_failure
 from shoal.encoding.types import Bools
 from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
@@ -83,7 +83,7 @@ class WeightedBoundaries(Algorithm):
         if tested.failing > allowed:
             found = f"records that break a model with every column at its boundaries: {tested.failing}"
             reason = f"{found}, may be suppressed: {problem.max_suppressed}"
-            raise unreachable(problem, reason, proven=problem.absorbing)
+            raise explain_failure(problem, reason, proven=problem.absorbing)
         named = {column.name: level for column, level in zip(problem.columns, levels, strict=True)}
         return Bounded(named, tested.broken, tuple(rounds))
 

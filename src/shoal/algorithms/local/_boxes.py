@@ -49,6 +49,6 @@ class Points:
         return boxes
 
 
-def taken(boxes: Paid, rows: npt.NDArray[np.generic]) -> Paid:
+def select_boxes(boxes: Paid, rows: npt.NDArray[np.generic]) -> Paid:
     """Return some of the boxes, given by their numbers or by a mask."""
     return Paid(*(array[rows] for array in boxes))

@@ -1,4 +1,4 @@
-"""complete(): join classes that do not satisfy the models with their cheapest neighbours until all do."""
+"""join_until_compliant(): join classes that do not satisfy the models with their cheapest neighbours until all do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ WINDOW = 40_000
 """Where there are more classes, the cheapest is looked for among so many neighbours in hierarchy order."""
 
 
-def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights: Ints | None = None) -> Ints:
+def join_until_compliant(
+    problem: Problem, members: Ints, cells: Ints | None = None, weights: Ints | None = None
+) -> Ints:
     """Join classes until every one satisfies every model.
 
     In each round every class that does not comply, the one with the fewest records first, joins the class with
@@ -42,24 +44,24 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
     frequencies = problem.frequencies
     tuples = frequencies.cell_tuples if cells is None else frequencies.cell_tuples[cells]
     weights = frequencies.cell_counts if weights is None else weights
-    members, count = _numbered(members)
+    members, count = _number_classes(members)
     if problem.holds(Classes(count, members, cells, weights, frequencies)).all():
         return members
-    from shoal.algorithms.local._boxes import Points, taken
+    from shoal.algorithms.local._boxes import Points, select_boxes
     from shoal.kernels.boxes import join_each
 
     inside = members >= 0
     points = Points.of(problem.columns, frequencies.tuples)
     boxes = points.at(tuples[inside]).boxes(weights[inside], members[inside], count)
     rank = np.lexsort([boxes.lows[:, column] for column in np.argsort(-np.ptp(boxes.lows, axis=0), kind="stable")])
-    boxes = taken(boxes, rank)
+    boxes = select_boxes(boxes, rank)
     index = np.empty(count, np.int64)
     index[rank] = np.arange(count)
     members = np.where(inside, index[members], -1)
     while True:
         holds = problem.holds(Classes(count, members, cells, weights, frequencies))
         if holds.all():
-            return _numbered(members)[0]
+            return _number_classes(members)[0]
         if count == 1:
             raise problem.infeasible()
         failing = np.flatnonzero(~holds)
@@ -69,11 +71,11 @@ def complete(problem: Problem, members: Ints, cells: Ints | None = None, weights
             into = into[into]
         left = into == np.arange(count)
         members = np.where(inside, (np.cumsum(left) - 1)[into[members]], -1)
-        boxes, count = taken(boxes, left), int(left.sum())
+        boxes, count = select_boxes(boxes, left), int(left.sum())
         problem.progress("joining classes that do not comply", len(failing), 0)
 
 
-def _numbered(members: Ints) -> tuple[Ints, int]:
+def _number_classes(members: Ints) -> tuple[Ints, int]:
     """Number the classes from 0, in the order in which they occur first."""
     inside = members >= 0
     numbers, first, index = np.unique(members[inside], return_index=True, return_inverse=True)

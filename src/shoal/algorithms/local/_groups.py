@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.local._boxes import Points
-from shoal.algorithms.local._records import answer, blocks
+from shoal.algorithms.local._records import cut_into_blocks, make_recoding
 from shoal.encoding.types import Bools, Ints
 from shoal.kernels.boxes import Paid, bisect, cheapest, extend, merge, nearest
 from shoal.recodings.base import Column
@@ -21,7 +21,7 @@ ROUNDS = 3
 """How often to look for a tuple that is further away, when two are to be far apart."""
 
 
-class Groups:
+class RecordGroups:
     """Groups of records, each with its box.
 
     Parameters
@@ -97,7 +97,7 @@ class Groups:
         else:
             self.join(group, other)
 
-    def settle(self, least: int, told: Callable[[int], None]) -> None:
+    def absorb_small_groups(self, least: int, report: Callable[[int], None]) -> None:
         """Let every group with fewer than ``least`` records absorb the cheapest, the smallest group first."""
         sizes = enumerate(self.boxes.records.tolist())
         small = [(size, group) for group, size in sizes if 0 < size < least]
@@ -112,7 +112,7 @@ class Groups:
             self.absorb(group, other, least)
             if self.size(group) < least:
                 heapq.heappush(small, (self.size(group), group))
-            told(len(small))
+            report(len(small))
 
     def part(self, group: int, least: int) -> None:
         """Part a group of at least 2 ``least`` records in two, and these again, each of at least ``least``."""
@@ -120,7 +120,7 @@ class Groups:
         if len(indices) < 2 or not self.free or self.size(group) < 2 * least:
             return
         records = np.array([self.held[group][index] for index in indices.tolist()], np.int64)
-        right = parted(self.points.at(indices), records, self._pair)
+        right = bisect_tuples(self.points.at(indices), records, self._pair)
         other = self.free.pop()
         self._set(group, indices[~right], records[~right])
         self._set(other, indices[right], records[right])
@@ -138,19 +138,21 @@ class Groups:
         return table[:, 0], table[:, 1], table[:, 2]
 
 
-def parted(points: Points, records: Ints, pair: Paid) -> Bools:
+def bisect_tuples(points: Points, records: Ints, pair: Paid) -> Bools:
     """Part tuples around two that are far apart; return which go with the second one."""
     right = np.zeros(len(points), bool)
     bisect(points.costs, pair, points.tuples, records, ROUNDS, right)
     return right
 
 
-def grouped(problem: Problem, columns: tuple[Column, ...], most: int, settle: Callable[[Groups], None]) -> Local:
+def group_blocks(
+    problem: Problem, columns: tuple[Column, ...], most: int, form: Callable[[RecordGroups], None]
+) -> Local:
     """Let the tuples of each block of at most so many, each a group at first, find together; return the recoding."""
     frequencies, parts = problem.frequencies, []
     points = Points.of(columns, frequencies.tuples)
-    for block in blocks(columns, frequencies, most):
-        groups = Groups(points.at(block), frequencies.counts[block])
-        settle(groups)
+    for block in cut_into_blocks(columns, frequencies, most):
+        groups = RecordGroups(points.at(block), frequencies.counts[block])
+        form(groups)
         parts.append((block, *groups.shares()))
-    return answer(problem, parts)
+    return make_recoding(problem, parts)

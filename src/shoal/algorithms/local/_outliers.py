@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.local._sequence import completed
+from shoal.algorithms.local._sequence import complete_classes
 from shoal.algorithms.local._units import Units
 from shoal.encoding.types import Ints
 
 
-def without_outliers(units: Units, members: Ints, allowed: int) -> Ints:
+def drop_outliers(units: Units, members: Ints, allowed: int) -> Ints:
     """Suppress (class -1) outliers, the costliest first, at most so many records; others join to comply again.
 
     It may cost more than before: classes that lose a record may have to join others. The caller compares.
@@ -33,5 +33,5 @@ def without_outliers(units: Units, members: Ints, allowed: int) -> Ints:
     rest = units.only(np.flatnonzero(kept))
     if not rest.problem.holds(rest.classes(np.zeros(len(rest), np.int64))).all():
         return members  # all the others together are too few
-    result[kept] = completed(rest, np.unique(members[kept], return_inverse=True)[1].astype(np.int64))
+    result[kept] = complete_classes(rest, np.unique(members[kept], return_inverse=True)[1].astype(np.int64))
     return result

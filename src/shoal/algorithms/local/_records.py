@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.local._complete import complete
+from shoal.algorithms.local._complete import join_until_compliant
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.recodings.base import Column
@@ -51,7 +51,7 @@ class Dealt:
         return bool(problem.holds(Classes(1, ones - 1, cells, ones, problem.frequencies))[0])
 
 
-def answer(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> Local:
+def make_recoding(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> Local:
     """Return the recoding of blocks of tuples; classes that do not satisfy every model are joined until they do.
 
     A block is its tuples, and place in the block, records and class of each share of a tuple: which records of the
@@ -67,10 +67,10 @@ def answer(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> 
     class_of = np.repeat(np.concatenate(classes)[order], np.concatenate(records)[order])
     cells = Dealt.of(problem.frequencies).cells
     ones = np.ones(len(cells), np.int64)
-    return Local.of(complete(problem, class_of, cells, ones), cells, ones)
+    return Local.of(join_until_compliant(problem, class_of, cells, ones), cells, ones)
 
 
-def blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> list[Ints]:
+def cut_into_blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> list[Ints]:
     """Cut the tuples, in hierarchy order, into blocks of at most so many.
 
     The column with the fewest codes comes first: there a step to the next value tends to cost most.

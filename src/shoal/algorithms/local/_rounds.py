@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from shoal.algorithms._cores import cores
+from shoal.algorithms._cores import count_cores
 from shoal.algorithms.local._units import Units
 from shoal.encoding.types import Ints
 
@@ -21,7 +21,7 @@ _CELL = 700
 """Classes among which the neighbours of a class are looked for: more find nearer ones, in more time."""
 
 
-def rounds(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
+def run_rounds(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
     """Yield the class of each unit after each round; no round raises the cost or breaks a model.
 
     Parameters
@@ -33,7 +33,7 @@ def rounds(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> I
     turns
         The numbers of the rounds; chance follows from them and from the seed.
     """
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(count_cores()) as pool:
         for turn in turns:
             members = _Round(units, members, turn, pool).improved(worth)
             yield members
@@ -64,7 +64,7 @@ class _Round:
         candidates = [np.empty(len(units), np.int64) for _ in range(3)]
         for candidate, found in zip(candidates, (bold, careful, before), strict=True):
             candidate[listed] = block[listed] * width + found
-        return _numbered(candidates[0]) if units.counts_only else self._complying(block, candidates)
+        return _number_classes(candidates[0]) if units.counts_only else self._complying(block, candidates)
 
     @property
     def _stay(self) -> int:
@@ -102,20 +102,20 @@ class _Round:
 
     def _share(self, count: int, work: Callable[[int, int], None]) -> None:
         """Let all cores work on stretches of so many things."""
-        cuts = np.unique(np.linspace(0, count, min(cores() * 4, count) + 1).astype(np.int64)).tolist()
+        cuts = np.unique(np.linspace(0, count, min(count_cores() * 4, count) + 1).astype(np.int64)).tolist()
         list(self.pool.map(lambda part: work(*part), pairwise(cuts)))
 
     def _complying(self, block: Ints, candidates: list[Ints]) -> Ints:
         """Take for each block the first of its candidates that complies; the last one always did."""
         chosen = candidates[-1]
         for candidate in reversed(candidates[:-1]):
-            numbers = _numbered(candidate)
+            numbers = _number_classes(candidate)
             holds = self.units.problem.holds(self.units.classes(numbers))
             fits = ~np.isin(block, np.unique(block[~holds[numbers]]))
             chosen = np.where(fits, candidate, chosen)
-        return _numbered(chosen)
+        return _number_classes(chosen)
 
 
-def _numbered(members: Ints) -> Ints:
+def _number_classes(members: Ints) -> Ints:
     numbers: Ints = np.unique(members, return_inverse=True)[1].astype(np.int64)
     return numbers

@@ -1,4 +1,4 @@
-"""best_sequence(): the records in a good order, cut into classes by the program, and completed for every model."""
+"""search_sequences(): the records in a good order, cut into classes by the program, and completed for every model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.local._snake import Key, keys_of, ruled, sequence
+from shoal.algorithms.local._snake import Key, make_keys, order_keys, sort_records
 from shoal.algorithms.local._units import Units
 from shoal.encoding.types import Ints
 
@@ -21,23 +21,23 @@ _TRIES = (100, 10 * _STEPS)
 """Those that are tried besides with any effort: the same for all, so that more effort never ends with more loss."""
 
 
-def best_sequence(units: Units, effort: float) -> Iterator[Ints]:
+def search_sequences(units: Units, effort: float) -> Iterator[Ints]:
     """Yield the class of each unit, ever cheaper: by the rule's order, then by the best of others.
 
     How many are tried follows from counted steps, not from time, so that the same table always gets the same order.
     """
     problem, random = units.problem, np.random.default_rng(units.problem.seed)
-    best = _Cut.of(units, ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns))
+    best = _Cut.of(units, order_keys(make_keys(problem.columns, units.codes, units.weights), problem.columns))
     least = np.inf
     for tries, allowed in ((0, 0), _AT_ONCE, _TRIES)[: 2 + (effort > 0)]:
         before, number, steps = best, 0, best.steps
         while number < tries and steps <= allowed:
             problem.progress("looking for a good order", number, tries)
-            other = _Cut.of(units, _moved(best.keys, random))
+            other = _Cut.of(units, _move_key(best.keys, random))
             number, steps = number + 1, steps + other.steps
             best = min(best, other, key=lambda cut: cut.rank)
         if best is not before or least == np.inf:
-            members = completed(units, best.members, best.order)
+            members = complete_classes(units, best.members, best.order)
             if (cost := units.cost(members)) < least:
                 least = cost
                 yield members
@@ -59,7 +59,7 @@ class _Cut:
     def of(cls, units: Units, keys: list[Key]) -> _Cut:
         from shoal.kernels.program import cut_sequence
 
-        order, members = sequence(keys, units.codes), np.zeros(len(units), np.int64)
+        order, members = sort_records(keys, units.codes), np.zeros(len(units), np.int64)
         least = max(units.problem.least_records, 1)
         data = (units.costs, units.boxes, units.weights, units.kinds, order, least)
         total, steps = cut_sequence(*data, units.spread, members)
@@ -70,7 +70,7 @@ class _Cut:
         return cls(keys, order, members, (lacking, float(total)), steps // 2 + _SORTING * len(units))
 
 
-def _moved(keys: list[Key], random: np.random.Generator) -> list[Key]:
+def _move_key(keys: list[Key], random: np.random.Generator) -> list[Key]:
     """Move one column's keys, or one key, to another place; within a column coarse keys stay before fine ones."""
     column = keys[int(random.integers(len(keys)))].column
     own = [key for key in keys if key.column == column]
@@ -82,13 +82,15 @@ def _moved(keys: list[Key], random: np.random.Generator) -> list[Key]:
     return [next(ranked) if key.column == column else key for key in moved]
 
 
-def completed(units: Units, members: Ints, order: Ints | None = None) -> Ints:
+def complete_classes(units: Units, members: Ints, order: Ints | None = None) -> Ints:
     """Join classes that break a model with a neighbour in a sequence, the cheaper one, until every model holds."""
     from shoal.kernels.spare import choose_neighbours
 
     problem = units.problem
     if order is None:
-        order = sequence(ruled(keys_of(problem.columns, units.codes, units.weights), problem.columns), units.codes)
+        order = sort_records(
+            order_keys(make_keys(problem.columns, units.codes, units.weights), problem.columns), units.codes
+        )
     index = np.empty(len(units), np.int64)
     index[order] = np.arange(len(units))
     while True:

@@ -105,7 +105,7 @@ class Similarity:
         self.totals = [
             np.bincount(codes[:, index], counts, minlength=size).astype(np.int64) for index, size in enumerate(sizes)
         ]
-        numbers, self.order = arranged(columns, codes)
+        numbers, self.order = arrange_columns(columns, codes)
         self.points = {index: columns[index].points for index in numbers}
         self.tables = []
         down, height = np.zeros(len(codes), np.int32), 1  # without a column before it, all records are one row (3.8)
@@ -136,7 +136,7 @@ class Similarity:
         return distances[self.offsets[index] : self.offsets[index + 1]]
 
 
-def arranged(columns: Sequence[Column], codes: Codes) -> tuple[list[int], list[int]]:
+def arrange_columns(columns: Sequence[Column], codes: Codes) -> tuple[list[int], list[int]]:
     """Return the numerical columns, and the categorical ones in order of their cardinality.
 
     Numbers under a hierarchy in another order than theirs are categories: their differences mean nothing.

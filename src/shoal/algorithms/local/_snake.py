@@ -29,13 +29,13 @@ class Key:
     """Its place among the keys of the column: coarse ones first."""
 
 
-def keys_of(columns: tuple[Column, ...], codes: Codes, weights: Ints) -> list[Key]:
+def make_keys(columns: tuple[Column, ...], codes: Codes, weights: Ints) -> list[Key]:
     """Return all keys of the columns, coarse ones first within each column."""
     found = []
     for index, column in enumerate(columns):
         held = np.bincount(codes[:, index], weights, minlength=column.levels.size)
         layers = [] if column.limits is None else [(column.bounded_by, np.inf)]
-        layers += _by_levels(column, held) if column.form == "labels" else _by_halves(column, held)
+        layers += _key_by_levels(column, held) if column.form == "labels" else _key_by_halves(column, held)
         for depth, (labels, crossing) in enumerate(layers):
             shares = np.bincount(labels, held) / max(held.sum(), 1)
             shares = shares[shares > 0]
@@ -44,7 +44,7 @@ def keys_of(columns: tuple[Column, ...], codes: Codes, weights: Ints) -> list[Ke
     return found
 
 
-def _by_levels(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
+def _key_by_levels(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
     """One key per level: crossing it costs what the labels of the level above cost."""
     levels = column.levels
     layers = []
@@ -56,7 +56,7 @@ def _by_levels(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
     return layers
 
 
-def _by_halves(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
+def _key_by_halves(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
     """Keys that halve the records again and again; the last one is the value itself."""
     size = column.levels.size
     reached = (np.cumsum(held) - held / 2) / max(held.sum(), 1)
@@ -71,7 +71,7 @@ def _by_halves(column: Column, held: np.ndarray) -> list[tuple[Ints, float]]:
     return [*layers, (np.arange(size, dtype=np.int64), last)] if column.form == "ranges" else [(np.arange(size), last)]
 
 
-def ruled(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
+def order_keys(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
     """Order the keys: what is costly to cross first, what tells few records apart first among equals.
 
     What boundaries keep apart so stands apart. Columns without levels come last: to their neighbours in the sequence
@@ -87,7 +87,7 @@ def ruled(keys: Sequence[Key], columns: tuple[Column, ...]) -> list[Key]:
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 
-def sequence(keys: Sequence[Key], codes: Codes) -> Ints:
+def sort_records(keys: Sequence[Key], codes: Codes) -> Ints:
     """Sort records by the keys; every other group runs backwards, so that the ends of neighbours meet."""
     from shoal.kernels.program import sort_as_snake
 

@@ -13,7 +13,7 @@ from shoal.encoding.types import Bools, Codes, Floats, Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.kernels.widths import Boxes, Costs
 from shoal.recodings.forms import Members
-from shoal.recodings.local import Local, shown_by
+from shoal.recodings.local import Local, show_classes
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class Units:
         frequencies, cells = problem.frequencies, None
         looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
         if frequencies.subjects is None and not looks:
-            tuples, records = _heaps(frequencies, max(problem.least_records, 1))
+            tuples, records = _heap_up(frequencies, max(problem.least_records, 1))
             weights = records
         else:
-            cells = _mixed(frequencies)
+            cells = _mix_kinds(frequencies)
             tuples, weights = frequencies.cell_tuples[cells], np.ones(len(cells), np.int64)
             records = weights if frequencies.subjects is None else frequencies.cell_counts[cells]
         slots = Slots.of(problem.columns)
@@ -120,7 +120,7 @@ class Units:
         chosen = np.flatnonzero(np.isin(members, silent))
         pairs = np.unique(np.searchsorted(silent, members[chosen]) * len(tuples) + self.tuples[chosen])
         held = Members(pairs // len(tuples), len(silent))
-        shown = shown_by(held, tuples[pairs % len(tuples)], columns, alone=False)
+        shown = show_classes(held, tuples[pairs % len(tuples)], columns, alone=False)
         told = np.sum([column.weight * own.penalties for column, own in zip(columns, shown, strict=True)], axis=0)
         return told, np.logical_and.reduce([own.stars for own in shown])
 
@@ -170,7 +170,7 @@ _PARTS = 32
 """Parts of a class's least size that frequent tuples are heaped up in: finer ones gain less than they cost."""
 
 
-def _heaps(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
+def _heap_up(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
     """Heap up the records of each tuple: as large as a class, the rest in small heaps, what is left then one by one.
 
     Return the tuple and the records of each heap, so that cost follows the tuples where they are frequent.
@@ -185,7 +185,7 @@ def _heaps(frequencies: Frequencies, least: int) -> tuple[Ints, Ints]:
     return tuples, np.repeat(np.tile(sizes, len(heaps)), heaps.ravel()).astype(np.int64)
 
 
-def _mixed(frequencies: Frequencies) -> Ints:
+def _mix_kinds(frequencies: Frequencies) -> Ints:
     """Return the cell of each unit, tuple after tuple; the kinds of a tuple are spread evenly over its units."""
     tuples, values = frequencies.cell_tuples, frequencies.sensitive
     cells = np.arange(len(tuples))

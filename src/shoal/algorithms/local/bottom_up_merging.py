@@ -11,7 +11,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
-    from shoal.algorithms.local._groups import Groups
+    from shoal.algorithms.local._groups import RecordGroups
 
 
 class BottomUpMerging(Algorithm):
@@ -47,17 +47,17 @@ class BottomUpMerging(Algorithm):
     def search(self, problem: Problem) -> Local:
         """Merge and split the groups of each block; groups that do not comply at the end join others."""
         problem.begin()
-        from shoal.algorithms.local._groups import grouped
+        from shoal.algorithms.local._groups import group_blocks
 
-        def settle(groups: Groups) -> None:
+        def form_groups(groups: RecordGroups) -> None:
             while _merge(groups, problem.least_records):
                 _split(groups, problem.least_records)
                 problem.progress("merging groups", int((groups.boxes.records > 0).sum()), 0)
 
-        return grouped(problem, problem.columns, self.block, settle)
+        return group_blocks(problem, problem.columns, self.block, form_groups)
 
 
-def _merge(groups: Groups, k: int) -> bool:
+def _merge(groups: RecordGroups, k: int) -> bool:
     """Let each group with fewer than k records merge, once; return whether any did."""
     records = groups.boxes.records
     merged: set[int] = set()
@@ -75,7 +75,7 @@ def _merge(groups: Groups, k: int) -> bool:
     return bool(merged)
 
 
-def _split(groups: Groups, k: int) -> None:
+def _split(groups: RecordGroups, k: int) -> None:
     """Split the groups of at least 2 k records."""
     for group in np.flatnonzero(groups.boxes.records >= 2 * k).tolist():
         groups.part(group, k)

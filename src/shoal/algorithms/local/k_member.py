@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms._unattainable import kept_apart
+from shoal.algorithms._unattainable import separate_by_boundaries
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.recodings.local import Local
 
@@ -52,16 +52,16 @@ class KMember(Algorithm):
         problem.begin()
         from shoal.algorithms.local._boxes import Points
         from shoal.algorithms.local._pool import Pool
-        from shoal.algorithms.local._records import Dealt, answer, blocks
+        from shoal.algorithms.local._records import Dealt, cut_into_blocks, make_recoding
 
         points, dealt = Points.of(problem.columns, problem.frequencies.tuples), Dealt.of(problem.frequencies)
-        parts, apart = [], kept_apart(problem)
-        cut = blocks(problem.columns, problem.frequencies, self.block)
+        parts, apart = [], separate_by_boundaries(problem)
+        cut = cut_into_blocks(problem.columns, problem.frequencies, self.block)
         for block in (whole[apart[whole] == part] for whole in cut for part in np.unique(apart[whole])):
             pool = Pool(problem, points, dealt, block)
             _grow(pool, problem.least_records)
             parts.append((block, *np.array(pool.shares, np.int64).T))
-        return answer(problem, parts)
+        return make_recoding(problem, parts)
 
 
 def _grow(pool: Pool, k: int) -> None:

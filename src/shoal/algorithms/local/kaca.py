@@ -51,12 +51,14 @@ class Kaca(Algorithm):
     def search(self, problem: Problem) -> Local:
         """Join the classes of each block; classes that do not comply at the end join others."""
         problem.begin()
-        from shoal.algorithms.local._groups import Groups, grouped
+        from shoal.algorithms.local._groups import RecordGroups, group_blocks
 
-        def settle(groups: Groups) -> None:
-            groups.settle(problem.least_records, lambda left: problem.progress("joining classes", left, 0))
+        def form_groups(groups: RecordGroups) -> None:
+            groups.absorb_small_groups(problem.least_records, lambda left: problem.progress("joining classes", left, 0))
 
-        return grouped(problem, tuple(_by_steps(column, self.beta) for column in problem.columns), self.block, settle)
+        return group_blocks(
+            problem, tuple(_by_steps(column, self.beta) for column in problem.columns), self.block, form_groups
+        )
 
 
 def _by_steps(column: Column, beta: float) -> Column:

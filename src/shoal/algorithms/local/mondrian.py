@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.algorithms._unattainable import kept_apart
+from shoal.algorithms._unattainable import separate_by_boundaries
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.encoding.types import Bools, Ints
 from shoal.frequencies.frequencies import Classes
@@ -59,7 +59,7 @@ def _strict(problem: Problem) -> Local:
     frequencies, slots = problem.frequencies, Slots.of(problem.columns)
     codes, boxes = slots.codes(frequencies.tuples), slots.boxes(frequencies.tuples)
     joins = slots.joins(problem.columns)
-    region = kept_apart(problem)
+    region = separate_by_boundaries(problem)
     order = np.argsort(region, kind="stable")
     starts = np.searchsorted(region[order], np.arange(int(region.max(initial=-1)) + 2)).astype(np.int64)
     tried = np.zeros((len(starts) - 1, len(codes)), bool)
@@ -74,7 +74,7 @@ def _strict(problem: Problem) -> Local:
         )
         active = np.repeat(np.arange(count), np.diff(starts))
         right = codes[chosen[active], order] > indices[active]
-        cut = _accepted(problem, order, active, right, chosen >= 0)
+        cut = _accept(problem, order, active, right, chosen >= 0)
         refused = (chosen >= 0) & ~cut
         tried[refused, chosen[refused]] = True
         done = chosen < 0
@@ -85,7 +85,7 @@ def _strict(problem: Problem) -> Local:
     return Local(region[frequencies.cell_tuples])
 
 
-def _accepted(problem: Problem, order: Ints, active: Ints, right: Bools, proposed: Bools) -> Bools:
+def _accept(problem: Problem, order: Ints, active: Ints, right: Bools, proposed: Bools) -> Bools:
     """Return for each region whether every model holds on both sides of its proposed cut."""
     numbers = np.cumsum(proposed) - 1
     halves = np.full(len(problem.frequencies.tuples), -1, np.int64)
@@ -138,7 +138,7 @@ class _Pieces:
 def _relaxed(problem: Problem) -> Local:
     """Halve every region at its median record, along its widest column; a cell may be split."""
     cells = np.arange(len(problem.frequencies.cell_counts), dtype=np.int64)
-    region = kept_apart(problem)
+    region = separate_by_boundaries(problem)
     pieces = _Pieces(cells, problem.frequencies.cell_counts, region[problem.frequencies.cell_tuples]).sorted(cells)
     finished = pieces.where(np.zeros(len(cells), bool))
     tried = np.zeros((int(region.max(initial=-1)) + 1, len(problem.columns)), bool)

@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import Field
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.local._outliers import without_outliers
-from shoal.algorithms.local._rounds import rounds
-from shoal.algorithms.local._sequence import best_sequence
+from shoal.algorithms.local._outliers import drop_outliers
+from shoal.algorithms.local._rounds import run_rounds
+from shoal.algorithms.local._sequence import search_sequences
 from shoal.algorithms.local._units import Units
 from shoal.encoding.types import Ints
 from shoal.recodings.local import Local
@@ -92,15 +92,15 @@ class Shoal(Algorithm):
         More effort goes the same way, only farther: that is why it never ends with more loss.
         """
         together, least = np.zeros(len(units), np.int64), np.inf  # in one class all may show nothing
-        for members in chain(best_sequence(units, self.effort), [together]):
+        for members in chain(search_sequences(units, self.effort), [together]):
             for found in (members, *suppress_outliers(units, members)):
                 if (cost := units.cost(found)) < least:
                     best, least = found, cost
                     yield best
         worth, turns = _WORTH * least / int(units.weights.sum()), self._turns(units.problem)
         for spares, length in _phases(round(self.effort * _ROUNDS), units.problem.max_suppressed > 0):
-            start = _spared(units, best) if spares else best
-            for found in _improved(units, start, worth, islice(turns, length)):
+            start = _drop_outliers(units, best) if spares else best
+            for found in _improve(units, start, worth, islice(turns, length)):
                 if (cost := units.cost(found)) <= least:
                     best, least = found, cost
                     yield best
@@ -130,25 +130,25 @@ def _phases(enough: int, may_spare: bool) -> Iterator[tuple[bool, int]]:
 def suppress_outliers(units: Units, members: Ints) -> Iterator[Ints]:
     """Suppress outliers, and those that then are, some times."""
     for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
-        members = _spared(units, members)
+        members = _drop_outliers(units, members)
         yield members
 
 
-def _spared(units: Units, members: Ints) -> Ints:
+def _drop_outliers(units: Units, members: Ints) -> Ints:
     """Suppress outliers among those who are not suppressed yet."""
     left = units.problem.max_suppressed - int(units.records[members < 0].sum())
     kept = np.flatnonzero(members >= 0)
-    return _with(members, kept, without_outliers(units.only(kept), members[kept], left))
+    return _put_back(members, kept, drop_outliers(units.only(kept), members[kept], left))
 
 
-def _improved(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
+def _improve(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
     """Go on with those who are not suppressed."""
     kept = np.flatnonzero(members >= 0)
-    for inside in rounds(units.only(kept), members[kept], worth, turns):
-        yield _with(members, kept, inside)
+    for inside in run_rounds(units.only(kept), members[kept], worth, turns):
+        yield _put_back(members, kept, inside)
 
 
-def _with(members: Ints, kept: Ints, inside: Ints) -> Ints:
+def _put_back(members: Ints, kept: Ints, inside: Ints) -> Ints:
     """Return the classes with other ones for those who are kept."""
     result = members.copy()
     result[kept] = inside

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.local._similarity import Similarity, arranged
+from shoal.algorithms.local._similarity import Similarity, arrange_columns
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.kernels.group import group as grouped
@@ -56,7 +56,7 @@ class SimilarityClustering(Algorithm):
     def search(self, problem: Problem) -> Local:
         """Make classes of the records that are left until too few are left; find a place for those."""
         problem.begin()
-        frequencies, part = problem.frequencies, apart(problem)
+        frequencies, part = problem.frequencies, separate_parts(problem)
         classes = Classes.of(frequencies, part[frequencies.cell_tuples])
         complies = problem.holds(classes)
         spare = problem.max_suppressed - int(classes.records[~complies].sum())
@@ -65,8 +65,8 @@ class SimilarityClustering(Algorithm):
         forced_suppression = np.flatnonzero(~complies[part[frequencies.cell_tuples]])
         pieces = Pieces.outside(forced_suppression, frequencies.cell_counts[forced_suppression])
         for number in np.flatnonzero(complies):
-            made = _clustered(problem, np.flatnonzero(part == number), pieces.records)
-            placed = _placed(problem, made, spare)
+            made = _cluster(problem, np.flatnonzero(part == number), pieces.records)
+            placed = _place_rest(problem, made, spare)
             spare -= placed.suppressed
             pieces = pieces.joined_by(placed)
         return pieces.recoding()
@@ -125,7 +125,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Group:
+class Cluster:
     """A class as it is made: the tuples that are near the first one, and how many records of each are taken."""
 
     first: int
@@ -145,7 +145,7 @@ class Left:
         self.k = problem.least_records
         frequencies = problem.frequencies
         codes = frequencies.tuples[tuples]
-        numbers, categories = arranged(problem.columns, codes)
+        numbers, categories = arrange_columns(problem.columns, codes)
         keys = [codes[:, index] for index in (*numbers, *categories)]
         self.tuples = tuples[np.lexsort(keys[::-1])]
         self.codes = np.ascontiguousarray(frequencies.tuples[self.tuples])
@@ -158,14 +158,14 @@ class Left:
         self.cell_counts = frequencies.cell_counts.copy()
         self.head, self.before = 0, -1
 
-    def next_class(self) -> Group | None:
+    def next_class(self) -> Cluster | None:
         """Return the first tuple that is left with the nearest records that comply; delete them from the dataset."""
         while not self.counts[self.head]:
             self.head += 1
         own, first = int(self.counts[self.head]), int(self.tuples[self.head])
         distances = self.similarity.distances(self.codes[self.head])
 
-        def trial(wanted: int) -> Group | None:
+        def trial(wanted: int) -> Cluster | None:
             if wanted <= own:
                 chosen = np.array([self.head])
             else:
@@ -176,12 +176,12 @@ class Left:
             taken[-1] -= taken.sum() - wanted  # of the farthest tuple only as many as it takes
             cells, weights = self._cells(chosen, int(taken[-1]))
             one = Classes(1, np.zeros(len(cells), np.int64), cells, weights, self.problem.frequencies)
-            return Group(first, chosen, taken, cells, weights) if self.problem.holds(one)[0] else None
+            return Cluster(first, chosen, taken, cells, weights) if self.problem.holds(one)[0] else None
 
         # records of one tuple look alike, in one class or in several: one of k, for others to join, and all others
         multiple = max(own // self.k, 1) if first == self.before else 1
         self.before = first
-        found = smallest(trial, multiple * self.k, self.records)
+        found = find_smallest(trial, multiple * self.k, self.records)
         if found is not None:
             self._delete(found)
         return found
@@ -198,10 +198,10 @@ class Left:
         cells = _ranges(self.cell_starts[tuples], self.cell_starts[tuples + 1])
         weights = self.cell_counts[cells]
         final = slice(len(cells) - int(self.cell_starts[tuples[-1] + 1] - self.cell_starts[tuples[-1]]), None)
-        weights[final] = evenly(weights[final], last)
+        weights[final] = share_evenly(weights[final], last)
         return cells[weights > 0], weights[weights > 0]
 
-    def _delete(self, group: Group) -> None:
+    def _delete(self, group: Cluster) -> None:
         self.counts[group.chosen] -= group.taken
         self.cell_counts[group.cells] -= group.weights
         self.records -= int(group.taken.sum())
@@ -212,7 +212,7 @@ class Left:
             self.counts, self.places, self.head = self.counts[left], self.places[left], 0
 
 
-def smallest(trial: Callable[[int], Found | None], least: int, most: int) -> Found | None:
+def find_smallest(trial: Callable[[int], Found | None], least: int, most: int) -> Found | None:
     """Return what complies with the fewest records, found by doubling, then halving; ``None`` where nothing does."""
     failed, size = least - 1, least
     while (found := trial(size)) is None:
@@ -229,12 +229,12 @@ def smallest(trial: Callable[[int], Found | None], least: int, most: int) -> Fou
     return found
 
 
-def evenly(counts: Ints, wanted: int) -> Ints:
+def share_evenly(counts: Ints, wanted: int) -> Ints:
     """Share wanted records between cells in proportion to their records, so that every class is as mixed as all.
 
     Examples
     --------
-    >>> evenly(np.array([6, 3, 1]), 4)
+    >>> share_evenly(np.array([6, 3, 1]), 4)
     array([2, 1, 1])
     """
     total = int(counts.sum())
@@ -249,7 +249,7 @@ def _ranges(starts: Ints, ends: Ints) -> Ints:
     return np.repeat(ends - np.cumsum(lengths), lengths) + np.arange(int(lengths.sum()))
 
 
-def apart(problem: Problem) -> Ints:
+def separate_parts(problem: Problem) -> Ints:
     """Return the part of each tuple: records of different parts could share a class only above a boundary.
 
     A value may be shown as its boundary at most, so values belong together if they have the same boundary.
@@ -263,11 +263,11 @@ def apart(problem: Problem) -> Ints:
     return grouped(keys, sizes)[0]
 
 
-def _clustered(problem: Problem, tuples: Ints, done: int) -> Pieces:
+def _cluster(problem: Problem, tuples: Ints, done: int) -> Pieces:
     """Make classes until too few records are left; those are in no class."""
     left = Left(problem, tuples)
     total, records = problem.frequencies.records, left.records
-    made: list[Group] = []
+    made: list[Cluster] = []
     while left.records >= left.k and (found := left.next_class()) is not None:
         made.append(found)
         if len(made) % 64 == 0:
@@ -282,7 +282,7 @@ def _clustered(problem: Problem, tuples: Ints, done: int) -> Pieces:
     )
 
 
-def _placed(problem: Problem, pieces: Pieces, spare: int) -> Pieces:
+def _place_rest(problem: Problem, pieces: Pieces, spare: int) -> Pieces:
     """Find a place for the records that are left: the nearest class, or none where that may be and loses less."""
     if not pieces.suppressed:
         return pieces
@@ -290,7 +290,7 @@ def _placed(problem: Problem, pieces: Pieces, spare: int) -> Pieces:
     counts = problem.frequencies.counts[tuples]
     similarity = Similarity(problem.columns, problem.frequencies.tuples[tuples], counts, problem.least_records)
     joined = _nearest_classes(problem, similarity, pieces)
-    lost = _costly(problem, pieces, joined, spare)
+    lost = _find_costly(problem, pieces, joined, spare)
     joined = joined.where(~lost)
     while not (complies := problem.holds(joined.among(problem.frequencies))).all():
         if len(complies) == 1:
@@ -315,7 +315,7 @@ def _nearest_classes(problem: Problem, similarity: Similarity, pieces: Pieces) -
     return replace(pieces, classes=np.where(outside, target[own], pieces.classes))
 
 
-def _costly(problem: Problem, before: Pieces, after: Pieces, spare: int) -> Bools:
+def _find_costly(problem: Problem, before: Pieces, after: Pieces, spare: int) -> Bools:
     """Return the pieces that cost their new class more than they would cost suppressed, within the spare records."""
     moved = before.classes < 0
     lost = np.zeros(len(moved), bool)

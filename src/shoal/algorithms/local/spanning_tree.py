@@ -72,7 +72,7 @@ class SpanningTree(Algorithm):
         problem.begin()
         forest = minimum_spanning_forest(problem, self.block)
         classes = forest.without(self._removed(problem, forest))
-        members = _joined(problem, classes, forest.blocks, by_increase=self.joining == "increase")
+        members = _join(problem, classes, forest.blocks, by_increase=self.joining == "increase")
         return Local(members[problem.frequencies.cell_tuples])
 
     def _removed(self, problem: Problem, forest: Forest) -> Bools:
@@ -198,7 +198,7 @@ def _width(column: Column, codes: Codes) -> float:
     return float(shown.penalties[0]) * column.weight
 
 
-def _joined(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
+def _join(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
     """Join the classes that break a model to others, of their block while there are, then of any.
 
     Returns the class of each tuple; -1 where no class within the boundaries satisfies the models.

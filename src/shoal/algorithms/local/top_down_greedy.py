@@ -45,19 +45,19 @@ class TopDownGreedy(Algorithm):
         """Part, repair, and join groups that do not comply."""
         problem.begin()
         from shoal.algorithms.local._boxes import Points
-        from shoal.algorithms.local._groups import Groups
-        from shoal.algorithms.local._records import answer
+        from shoal.algorithms.local._groups import RecordGroups
+        from shoal.algorithms.local._records import make_recoding
 
         frequencies = problem.frequencies
         points = Points.of(problem.columns, frequencies.tuples)
-        groups = Groups(points, frequencies.counts, _parted(problem, points))
-        groups.settle(problem.least_records, lambda left: problem.progress("repairing groups", left, 0))
-        return answer(problem, [(np.arange(len(points), dtype=np.int64), *groups.shares())])
+        groups = RecordGroups(points, frequencies.counts, _part(problem, points))
+        groups.absorb_small_groups(problem.least_records, lambda left: problem.progress("repairing groups", left, 0))
+        return make_recoding(problem, [(np.arange(len(points), dtype=np.int64), *groups.shares())])
 
 
-def _parted(problem: Problem, points: Points) -> Ints:
+def _part(problem: Problem, points: Points) -> Ints:
     """Return the group of each tuple, before the repair."""
-    from shoal.algorithms.local._groups import parted
+    from shoal.algorithms.local._groups import bisect_tuples
 
     k, counts = problem.least_records, problem.frequencies.counts
     pair = points.room(2)
@@ -67,7 +67,7 @@ def _parted(problem: Problem, points: Points) -> Ints:
     while waiting:
         group = waiting.pop()
         if counts[group].sum() > k and len(group) > 1:
-            right = parted(points.at(group), counts[group], pair)
+            right = bisect_tuples(points.at(group), counts[group], pair)
             if max(counts[group[right]].sum(), counts[group[~right]].sum()) >= k:
                 waiting += [group[right], group[~right]]
                 continue

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.subtree._trees import Tree
+from shoal.algorithms.subtree._trees import ValueTree
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.errors import Fault, PolicyError, nearest
 from shoal.frequencies.frequencies import Classes
@@ -55,7 +55,7 @@ class Cut(ABC):
     themselves. So the forecast of each class for each column is kept, and made anew only where classes changed.
     """
 
-    def __init__(self, problem: Problem, trees: list[Tree], at: list[Ints]) -> None:
+    def __init__(self, problem: Problem, trees: list[ValueTree], at: list[Ints]) -> None:
         self.problem = problem
         self.trees = trees
         self.at = at
@@ -254,7 +254,7 @@ class _Ranges:
         return self.starts[tuples][owner] + np.arange(len(owner)) - offsets[owner], owner
 
 
-def class_place(problem: Problem, name: str | None) -> int | None:
+def find_class_column(problem: Problem, name: str | None) -> int | None:
     """Return the place of the class column, or raise if it is no sensitive column."""
     if name is None or name in problem.background.columns:
         return None if name is None else problem.background.columns[name].place
@@ -262,6 +262,6 @@ def class_place(problem: Problem, name: str | None) -> int | None:
     raise PolicyError(Fault("must name a sensitive column", "algorithm.class_column", repr(name), hint))
 
 
-def occurring(problem: Problem) -> list[Ints]:
+def find_occurring(problem: Problem) -> list[Ints]:
     """Return the codes that occur in each column."""
     return [np.unique(column).astype(np.int64) for column in problem.frequencies.tuples.T]

@@ -15,7 +15,7 @@ ROOT = 0
 
 
 @dataclass
-class Tree:
+class ValueTree:
     """The labels of one column over the values that occur, numbered from 0; the root is the first.
 
     A label is a run ``low`` to ``high`` of places among the occurring codes. Labels that cover the same values are
@@ -47,7 +47,7 @@ class Tree:
         return len(self.low)
 
     @classmethod
-    def of(cls, column: Column, codes: Ints) -> Tree:
+    def of(cls, column: Column, codes: Ints) -> ValueTree:
         """Return the tree of a hierarchy, from ``*`` to the values.
 
         Where levels do not nest, only those that do are used, from the top down: elsewhere a label has no children.
@@ -71,12 +71,12 @@ class Tree:
         return cls(column, codes, low_high[:, 0], low_high[:, 1], np.array(parents, np.int64))
 
     @classmethod
-    def whole(cls, column: Column, codes: Ints) -> Tree:
+    def whole(cls, column: Column, codes: Ints) -> ValueTree:
         """Return a tree that has only its root: runs are divided later."""
         return cls(column, codes, np.array([0]), np.array([len(codes) - 1]), np.array([-1]))
 
     @classmethod
-    def halves(cls, column: Column, codes: Ints, records: Ints, least: int) -> Tree:
+    def halves(cls, column: Column, codes: Ints, records: Ints, least: int) -> ValueTree:
         """Return a tree that halves each run at its median record, as long as both halves have enough records."""
         ends = np.cumsum(records)
         runs, parents = [(0, len(codes) - 1)], [-1]

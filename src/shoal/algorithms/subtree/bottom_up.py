@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.subtree._cuts import Cut, Moves, class_place, occurring
+from shoal.algorithms.subtree._cuts import Cut, Moves, find_class_column, find_occurring
 from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import Tree, runs_anywhere
+from shoal.algorithms.subtree._trees import ValueTree, runs_anywhere
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.recodings.intervals import Intervals
 
@@ -60,7 +60,7 @@ class BottomUp(Algorithm):
 
     def search(self, problem: Problem) -> Intervals:
         """Generalize until few enough records are in classes that break a model."""
-        cut = Generalizations(problem, class_place(problem, self.class_column))
+        cut = Generalizations(problem, find_class_column(problem, self.class_column))
         done = 0
         while cut.lost > problem.most_suppressed:
             if not cut.generalize():
@@ -79,11 +79,11 @@ class Generalizations(Cut):
     def __init__(self, problem: Problem, class_place: int | None) -> None:
         trees = []
         self._information: list[Floats] = []
-        for index, (column, codes) in enumerate(zip(problem.columns, occurring(problem), strict=True)):
+        for index, (column, codes) in enumerate(zip(problem.columns, find_occurring(problem), strict=True)):
             numbers = np.searchsorted(codes, problem.frequencies.tuples[:, index])
             records = np.bincount(numbers, problem.frequencies.counts, minlength=len(codes)).astype(np.int64)
             free, least = runs_anywhere(column), problem.least_records
-            tree = Tree.halves(column, codes, records, least) if free else Tree.of(column, codes)
+            tree = ValueTree.halves(column, codes, records, least) if free else ValueTree.of(column, codes)
             trees.append(tree)
             if class_place is not None:
                 self._information.append(_losses(tree, Impurity(problem.frequencies, numbers, class_place)))
@@ -138,7 +138,7 @@ class Generalizations(Cut):
         return reset
 
 
-def _losses(tree: Tree, impurity: Impurity) -> Floats:
+def _losses(tree: ValueTree, impurity: Impurity) -> Floats:
     """The information that each label loses of its children."""
     losses = np.zeros(len(tree))
     for node, children in enumerate(tree.children):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.subtree._cuts import Cut, Moves, class_place, occurring
+from shoal.algorithms.subtree._cuts import Cut, Moves, find_class_column, find_occurring
 from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import Tree, runs_anywhere
+from shoal.algorithms.subtree._trees import ValueTree, runs_anywhere
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.recodings.intervals import Intervals
 
@@ -55,7 +55,7 @@ class TopDownSpecialization(Algorithm):
 
     def search(self, problem: Problem) -> Intervals:
         """Specialize until no valid and beneficial specialization is left."""
-        cut = Specializations(problem, class_place(problem, self.class_column))
+        cut = Specializations(problem, find_class_column(problem, self.class_column))
         done = 0
         while cut.specialize():
             done += 1
@@ -69,9 +69,10 @@ class Specializations(Cut):
     """A cut that moves down."""
 
     def __init__(self, problem: Problem, class_place: int | None) -> None:
-        pairs = list(zip(problem.columns, occurring(problem), strict=True))
+        pairs = list(zip(problem.columns, find_occurring(problem), strict=True))
         trees = [
-            Tree.whole(column, codes) if runs_anywhere(column) else Tree.of(column, codes) for column, codes in pairs
+            ValueTree.whole(column, codes) if runs_anywhere(column) else ValueTree.of(column, codes)
+            for column, codes in pairs
         ]
         self._refused: dict[tuple[int, int], set[int]] = {}
         """Column and run → places where it was refused to divide it."""

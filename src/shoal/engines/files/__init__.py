@@ -1,7 +1,21 @@
-"""STREAM: tables in files that are larger than memory, on one machine; the frequencies are held, not the rows."""
+"""Tables in files that are larger than memory, on one machine; the distinct records are held, not the rows."""
 
-from shoal.engines.files.anonymize import Written, anonymize_file
-from shoal.engines.files.audit import audit_file
-from shoal.engines.files.budget import Budget
+from __future__ import annotations
 
-__all__ = ["Budget", "Written", "anonymize_file", "audit_file"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.engines.files.engine import FilesTable
+    from shoal.policy import Policy
+
+
+def claims(table: object, options: dict[str, Any]) -> bool:
+    """Return whether a table is to be read within a budget of memory."""
+    return "memory" in options
+
+
+def open_table(table: object, policy: Policy, *, memory: str | int, **options: Any) -> FilesTable:
+    """Return a table in files."""
+    from shoal.engines.files.engine import FilesTable
+
+    return FilesTable.open(table, memory, footprint=policy.algorithm.footprint, **options)

@@ -44,12 +44,12 @@ class Budget:
     """What the program took before it began."""
 
     @classmethod
-    def of(cls, memory: str | int | None, search: int = 500) -> Budget:
-        """Return a budget from a number of bytes or a text such as ``4GB``; half of the machine's memory by default."""
-        size = _machine() // 2 if memory is None else memory if isinstance(memory, int) else _parsed(memory)
+    def of(cls, memory: str | int, search: int = 500) -> Budget:
+        """Return a budget from a number of bytes or a text such as ``4GB``."""
+        size = memory if isinstance(memory, int) else _parse(memory)
         if size < LEAST:
-            hint = f"give at least {told(LEAST)}"
-            raise TableError("too little to work with", where="memory", got=told(size), hint=hint)
+            hint = f"give at least {format_size(LEAST)}"
+            raise TableError("too little to work with", where="memory", got=format_size(size), hint=hint)
         return cls(size, search, resident())
 
     def rows(self, columns: int) -> int:
@@ -75,32 +75,32 @@ class Budget:
             raise OverBudget(
                 "the distinct records do not fit into the memory",
                 where="memory",
-                got=f"more than the {fits:,} distinct records of {columns} columns that {told(self.bytes)} hold",
+                got=f"more than the {fits:,} distinct records of {columns} columns that {format_size(self.bytes)} hold",
                 hint=_HINT,
             )
 
     def watch(self, progress: Progress) -> Progress:
         """Return the same progress; whenever it is told, the memory is looked at."""
 
-        def told_and_watched(what: str, done: int, total: int) -> None:
+        def tell_and_watch(what: str, done: int, total: int) -> None:
             taken = resident() - self.before
             if taken > self.bytes:
-                got = f"{told(taken)} of {told(self.bytes)}"
+                got = f"{format_size(taken)} of {format_size(self.bytes)}"
                 raise OverBudget(f"{what} takes more memory than is allowed", where="memory", got=got, hint=_HINT)
             progress(what, done, total)
 
-        return told_and_watched
+        return tell_and_watch
 
 
 _HINT = "allow more memory, publish fewer columns or coarser values, or say --engine spark"
 
 
-def told(size: int) -> str:
+def format_size(size: int) -> str:
     """Return a number of bytes as people write it.
 
     Examples
     --------
-    >>> told(4_000_000_000), told(536_870_912)
+    >>> format_size(4_000_000_000), format_size(536_870_912)
     ('4 GB', '537 MB')
     """
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
@@ -117,15 +117,16 @@ def resident() -> int:
         return 0
 
 
-def _parsed(text: str) -> int:
+def _parse(text: str) -> int:
     found = _SIZE.fullmatch(text)
     if found is None:
         raise TableError("is no size", where="memory", got=repr(text), hint="for example 4GB or 512MB")
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
-def _machine() -> int:
+def default_memory() -> int:
+    """Return half of the memory of this machine."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (ValueError, OSError, AttributeError):
-        return 8 * 10**9
+        return 4 * 10**9

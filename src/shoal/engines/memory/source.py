@@ -1,47 +1,138 @@
-"""Source: any table, seen as a polars frame, with the way back to its own library."""
+"""MemoryTable: any table in memory, seen as a polars frame, with the way back to its own library."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from shoal.engines.counted import CountedTable, Times, records_of
-from shoal.engines.memory.files import read_file, require_names
-from shoal.errors import MissingExtra, TableError, examples
+from shoal.encoding.types import Progress
+from shoal.engines.base import RowMapping
+from shoal.engines.counted import CountedTable
+from shoal.engines.locations import Location, copy_here, read_blocks
+from shoal.engines.memory.files import format_of, read_file, require_names
+from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
+from shoal.errors import Fault, MissingExtra, TableError, examples
 
 
-@dataclass(frozen=True)
-class Source:
-    """A table and where it came from."""
+@dataclass(frozen=True, kw_only=True)
+class MemoryTable:
+    """A table in memory, with the way back to its own library."""
 
-    frame: pl.DataFrame
-    library: str
-    """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, ``tallied``, or another that narwhals knows."""
+    name: ClassVar[str] = "memory"
+    formats: ClassVar[tuple[str, ...]] = tuple(ENDINGS)
+    reads_late: ClassVar[bool] = False
+
+    table: CountedTable
+    library: str = "polars"
+    """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, ``counted``, or another that narwhals knows."""
     path: Path | None = None
-    original: Any = None
+    original: Any = field(default=None, repr=False)
     """The caller's object, for libraries that are reached through narwhals."""
-    times: Times = None
-    """How often each record of the frame occurs, where the table was given tallied."""
-    apart: bool = False
-    """Whether only its columns are known, each by itself."""
 
     @property
-    def records(self) -> int:
-        """How many records the table has."""
-        return records_of(self.frame, self.times)
+    def frame(self) -> pl.DataFrame:
+        """The records."""
+        return self.table.frame
 
-    def restore(self, frame: pl.DataFrame, times: Times = None) -> Any:
-        """Return a frame as a table of the source's own library; a tallied one with how often each record occurs."""
-        if times is not None:
-            return CountedTable(frame, times)
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.frame.columns)
+
+    @property
+    def native(self) -> Any:
+        """A copy of the table in its own library: what is done to it does not reach this one."""
+        return self.restore(self.table)
+
+    @property
+    def default_format(self) -> str:
+        """The format of the file that the table was read from; CSV for others."""
+        return format_of(self.path) if self.path else "csv"
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The file that the table was read from."""
+        return () if self.path is None else (self.path,)
+
+    def watch(self, progress: Progress) -> AbstractContextManager[Progress]:
+        """Return the progress as it is."""
+        return nullcontext(progress)
+
+    def telling(self, progress: Progress) -> MemoryTable:
+        """Return the same table: what is done with it takes no time to speak of."""
+        return self
+
+    def count(self, names: Sequence[str] | None = None, what: str = "counting") -> CountedTable:
+        """Return all records, one by one."""
+        return self.table
+
+    def publish(self, mapping: RowMapping) -> MemoryTable:
+        """Return the published records."""
+        return replace(self, table=mapping.published)
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Nothing: every published column is at hand."""
+        return ()
+
+    def name_all_columns(self) -> MemoryTable:
+        """Return the same table: all its columns are there."""
+        return self
+
+    def uncounted_faults(self) -> list[Fault]:
+        """Return nothing: every published column was counted."""
+        return []
+
+    def locate(self, out: object) -> Path:
+        """Return a folder of this machine."""
+        return Path(str(out))
+
+    def write(self, path: Location, format: str) -> None:
+        """Write all records, each as often as it occurs."""
+        write_bytes(path, to_bytes(self.table.expand(), format))
+
+    def reopen(self, path: Location, format: str) -> MemoryTable:
+        """Return a file that was written, with nothing detected."""
+        how = {"delimiter": ",", "quote": '"', "encoding": "utf-8"} if format == "csv" else {}
+        with copy_here(path) as file:
+            return MemoryTable(table=CountedTable(read_file(file, types=False, **how)))
+
+    def head(self, records: int) -> pl.DataFrame:
+        """Return the first records; those of a counted table have no order."""
+        return self.frame.head(0 if self.table.is_counted else records)
+
+    def raw_bytes(self, path: Location) -> Iterator[bytes]:
+        """Yield the whole file."""
+        yield b"".join(read_blocks(path))
+
+    def container_bytes(self, path: Location, format: str) -> bytes:
+        """Return nothing: everyone knows what a file without records looks like."""
+        return b""
+
+    def describe(self) -> dict[str, Any]:
+        """Return nothing: the same table on any machine gives the same manifest."""
+        return {}
+
+    def sample_size(self, columns: int) -> int | None:
+        """Return ``None``: statistics may be made of all records."""
+        return None
+
+    def restore(self, table: CountedTable) -> Any:
+        """Return records as a table of this one's own library; counted ones with how often each occurs."""
+        return table.with_frame(table.frame.clone()) if table.is_counted else self.restore_frame(table.frame)
+
+    def restore_frame(self, frame: pl.DataFrame) -> Any:
+        """Return a frame, copied, as a table of this one's own library."""
+        frame = frame.clone()
         if self.library == "polars-lazy":
             return frame.lazy()
         if self.library == "pandas":
@@ -50,34 +141,35 @@ class Source:
             return frame.to_arrow().replace_schema_metadata(None)
         if self.library == "duckdb":
             return sys.modules["duckdb"].sql("SELECT * FROM frame")
-        if self.library == "polars":
+        if self.library in ("polars", "counted"):
             return frame
         return _through_narwhals(frame, self.original)
 
 
-def open_table(table: object, **options: Any) -> Source:
-    """Return any table as a source: a path, or a table of pandas, polars, pyarrow, DuckDB or the like.
+def open_table(table: object, **options: Any) -> MemoryTable:
+    """Return any table in memory: a path, or a table of pandas, polars, pyarrow, DuckDB or the like.
 
     The caller's object is never changed, and its row index is never looked at.
     """
-    if isinstance(table, Source):
+    if isinstance(table, MemoryTable):
         return table
     if isinstance(table, CountedTable):
-        return Source(_checked(table.frame), "tallied", times=table.counts, apart=table.apart)
+        _checked(table.frame)
+        return MemoryTable(table=table, library="counted")
     if isinstance(table, (str, Path)):
         path = Path(table)
-        return Source(_checked(read_file(path, **options)), "polars", path)
+        return _open(read_file(path, **options), "polars", path)
     if isinstance(table, pl.DataFrame):
-        return Source(_checked(table), "polars")
+        return _open(table, "polars")
     if isinstance(table, pl.LazyFrame):
-        return Source(_checked(_converted(table.collect)), "polars-lazy")
+        return _open(_converted(table.collect), "polars-lazy")
     library = _library(table)
     if library == "pandas":
-        return Source(_checked(_from_pandas(table)), "pandas")
+        return _open(_from_pandas(table), "pandas")
     if library == "pyarrow":
-        return Source(_checked(_from_arrow(table)), "pyarrow")
+        return _open(_from_arrow(table), "pyarrow")
     if library == "duckdb":
-        return Source(_checked(_from_duckdb(table)), "duckdb")
+        return _open(_from_duckdb(table), "duckdb")
     return _from_narwhals(table)
 
 
@@ -180,7 +272,7 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
     return table
 
 
-def _from_narwhals(table: object) -> Source:
+def _from_narwhals(table: object) -> MemoryTable:
     import narwhals as nw
 
     try:
@@ -194,7 +286,7 @@ def _from_narwhals(table: object) -> Source:
     eager = known.collect() if isinstance(known, nw.LazyFrame) else known
     if not isinstance(eager, nw.DataFrame):
         raise TableError("is one column, not a table", got=type(table).__name__)
-    return Source(_checked(eager.to_polars()), str(known.implementation), None, table)
+    return _open(eager.to_polars(), str(known.implementation), original=table)
 
 
 def _through_narwhals(frame: pl.DataFrame, original: Any) -> Any:
@@ -202,6 +294,10 @@ def _through_narwhals(frame: pl.DataFrame, original: Any) -> Any:
 
     known: Any = nw.from_native(original)
     return nw.from_arrow(frame, backend=known.implementation).to_native()
+
+
+def _open(frame: pl.DataFrame, library: str, path: Path | None = None, original: Any = None) -> MemoryTable:
+    return MemoryTable(table=CountedTable(_checked(frame)), library=library, path=path, original=original)
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.columns import to_texts
+from shoal.engines.locations import Location
 from shoal.errors import MissingExtra, WriteError
 
 ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx", "jsonl": ".jsonl"}
@@ -99,10 +101,11 @@ def _excel_cells(column: pl.Series) -> list[Any]:
     return column.to_list() if safe else to_texts(column).to_list()
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Location, data: bytes) -> None:
     """Write a file and make sure that it is on the disk."""
-    import os
-
+    if not isinstance(path, Path):
+        path.write_bytes(data)
+        return
     with path.open("wb") as file:
         file.write(data)
         file.flush()

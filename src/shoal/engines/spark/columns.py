@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.engines.columns import LARGEST, beyond_calendar, beyond_numbers
 from shoal.engines.memory.files import require_names
-from shoal.errors import Fault, Misfit, TableError, examples, nearest
-from shoal.pipeline.publish import published_columns
+from shoal.errors import Fault, Misfit, TableError
 from shoal.policy import Policy
 from shoal.policy.presets import SAFE_HARBOR
+from shoal.policy.published_columns import published_columns
 
 _AS_THEY_ARE = (T.BooleanType, T.DateType, T.TimestampNTZType, T.DecimalType)
 _WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -33,7 +32,7 @@ class Layout:
     """Every column as it should be counted and published, called ``c0``, ``c1``, …"""
     names: tuple[str, ...]
     counted: tuple[str, ...]
-    """Quasi-identifiers, sensitive columns and the subject, in the order of the table."""
+    """Quasi-identifiers, sensitive columns, and what is looked at beside them (persons), in the order of the table."""
     others: tuple[str, ...]
     """Columns that are published as they are and that no promise looks at."""
     published: tuple[str, ...]
@@ -44,8 +43,9 @@ class Layout:
         """Lay a table out by the roles of its columns."""
         names = tuple(table.columns)
         require_names(names)
-        shown = tuple(published_columns(pl.DataFrame({name: [] for name in names}), policy))
-        roles = {*policy.quasi_identifiers, *policy.sensitive, *([] if policy.subject is None else [policy.subject])}
+        shown = tuple(published_columns(names, policy))
+        looked_at = {policy.subject, policy.survey_weight, *policy.requested_k, *policy.pseudonyms}
+        roles = {*policy.quasi_identifiers, *policy.sensitive, *looked_at}
         if SAFE_HARBOR in policy.presets:  # it looks at the values of every column
             roles |= {*names} - {*policy.identifiers}
         counted = tuple(name for name in names if name in roles)
@@ -56,7 +56,30 @@ class Layout:
             for index, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
             if name in used
         ]
-        return cls(numbered(table).select(*columns), names, counted, others, shown)
+        return cls(number_columns(table).select(*columns), names, counted, others, shown)
+
+    @classmethod
+    def lay_out_published(cls, table: DataFrame, names: Sequence[str], others: Sequence[str]) -> Layout:
+        """Return a published table whose columns are called ``c0``, ``c1``, … already; all but some were counted."""
+        counted = tuple(name for name in names if name not in others)
+        return cls(table, tuple(names), counted, tuple(others), tuple(names))
+
+    def place_others(self, shown: Sequence[str], policy: Policy) -> tuple[str, ...]:
+        """Return the columns of a release, those that ride along in their places among the published ones.
+
+        A column that the table does not have stands after the one before it (the ends of a range), in the place of its
+        identifier (a pseudonym), or at the end (the number of a class), as on one machine.
+        """
+        clash = sorted({*shown} & {*self.others})
+        if clash:
+            raise Misfit("the release would have two columns of that name", where="output", got=repr(clash[0]))
+        places = {name: index for index, name in enumerate(self.names)}
+        places |= {made: places[name] for name, made in policy.pseudonyms.items()}
+        places |= {} if policy.output.numbered is None else {policy.output.numbered: len(self.names)}
+        at = -1
+        for name in shown:
+            at = places.setdefault(name, at)
+        return tuple(sorted([*shown, *self.others], key=places.__getitem__))
 
     def key(self, name: str) -> str:
         """Return what a column is called here."""
@@ -65,28 +88,6 @@ class Layout:
     def keys(self, names: Sequence[str]) -> list[str]:
         """Return what some columns are called here."""
         return [self.key(name) for name in names]
-
-    def require(self, policy: Policy) -> None:
-        """Raise where the policy names columns that the table does not have, or leaves some without a role."""
-        named: dict[str, Iterable[str]] = {
-            "identifiers": policy.identifiers,
-            "quasi_identifiers": policy.quasi_identifiers,
-            "sensitive": policy.sensitive,
-            "subject": [policy.subject] if policy.subject is not None else [],
-        }
-        faults = [
-            Fault("no such column in the table", f"{role}.{name}", hint=nearest(name, self.names))
-            for role, columns in named.items()
-            for name in columns
-            if name not in self.names
-        ]
-        declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
-        rest = [name for name in self.names if name not in declared]
-        if rest and policy.others is None:
-            hint = "declare each, or say others: keep or others: drop"
-            faults.append(Fault("columns without a role", "others", examples(rest), hint))
-        if faults:
-            raise Misfit(faults)
 
     def other_faults(self) -> list[Fault]:
         """Return what is wrong with columns that ride along: those that single people out, and infinite numbers."""
@@ -126,7 +127,7 @@ def _is_beyond(column: Column, kind: T.DataType) -> Column:
     return F.lit(False)
 
 
-def numbered(table: DataFrame) -> DataFrame:
+def number_columns(table: DataFrame) -> DataFrame:
     """Return a table whose columns are called ``c0``, ``c1``, …"""
     return table.toDF(*(f"c{index}" for index in range(len(table.columns))))
 

@@ -1,33 +1,33 @@
-"""anonymize() and audit() for tables of Spark: every stage once, in order."""
+"""SparkTable: a table that lies in Apache Spark; GROUP BY counts it, a join brings back what was decided."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
+from typing import Any, ClassVar
 
 import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.auditing import Audit
-from shoal.auditing import audit as audit_here
-from shoal.auditing.roles import promised
 from shoal.encoding.types import Progress, silent
-from shoal.engines.choice import engine_of
-from shoal.engines.counted import TIMES, CountedTable, untallied
+from shoal.engines.base import RowMapping
+from shoal.engines.blocks import CutRequest
+from shoal.engines.counted import COUNTS, CountedTable
+from shoal.engines.locations import Location
+from shoal.engines.spark.blocks import SparkCut, cut_table
 from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.lookup import checkpointed, create, with_others, without_others
+from shoal.engines.spark.files import describe_files, find_inputs, locate, read_parts, reopen_files, write_files
+from shoal.engines.spark.lookup import checkpoint, create, expand_counts, join_others
+from shoal.engines.spark.marginals import count_marginals
 from shoal.engines.spark.progress import Stages, watched
-from shoal.engines.spark.recount import moved_faults, other_than_decided, recounted
-from shoal.engines.spark.release import SparkRelease
+from shoal.engines.spark.recount import moved_faults
 from shoal.engines.spark.sessions import translate_errors
-from shoal.engines.spark.tally import cached, collect, counted, tallied
-from shoal.errors import AuditFailed, Fault, Misfit
-from shoal.pipeline.anonymize import anonymize as anonymize_here
-from shoal.pipeline.pseudonyms import Key
-from shoal.pipeline.release import Release, disagreements
+from shoal.engines.spark.tally import collect, count_combinations, keep, name_columns
+from shoal.errors import Fault, OverBudget
 from shoal.policy import Policy
 
 FITS = 2_000_000
@@ -36,130 +36,207 @@ BLOCK = 100_000
 """About how many combinations a block has, where the table is cut into some."""
 
 
-def anonymize(
-    table: DataFrame,
-    policy: Policy | Mapping[str, Any] | str | Path,
-    *,
-    progress: Progress = silent,
-    bound: LowerBound | None = None,
-    key: Key | None = None,
-    fits: int = FITS,
-    block: int = BLOCK,
-) -> Release:
-    """Turn a Spark table into one that can be published: what :func:`shoal.anonymize` does with a Spark table.
+@dataclass(frozen=True, kw_only=True)
+class SparkTable:
+    """A Spark table, the original one or what is published of it.
 
-    Parameters
-    ----------
-    table, policy, progress, bound, key
-        As in :func:`shoal.anonymize`.
-    fits
-        How many distinct combinations of quasi-identifiers, sensitive values and persons the driver takes.
-    block
-        Where there are more: about how many of them are searched at a time, on one core of an executor.
+    Quasi-identifiers, sensitive columns and persons are counted. Other columns that are published as they are *ride
+    along*: no driver sees them, and Spark compares them record by record.
     """
-    policy = Policy.of(policy)
-    layout = Layout.of(table, policy)
-    layout.require(policy)
-    spark = table.sparkSession
-    with translate_errors(), watched(spark, progress) as stages:
-        misfits = untallied(policy)
-        stages.begin("Spark: counting")
-        misfits += layout.other_faults()
-        if misfits:
-            raise Misfit(misfits)
-        with cached(counted(layout.table, layout.keys(layout.counted))) as combinations:
-            if combinations.count() > fits:
-                from shoal.engines.spark.blocks import released_in_blocks
 
-                return released_in_blocks(combinations, layout, policy, stages, block)
-            counts = collect(combinations)
-        return _released(counts, layout, policy, stages, bound)
+    name: ClassVar[str] = "spark"
+    formats: ClassVar[tuple[str, ...]] = ("parquet", "csv", "jsonl")
+    default_format: ClassVar[str] = "parquet"
+    reads_late: ClassVar[bool] = True
+
+    layout: Layout
+    policy: Policy
+    fits: int | None = FITS
+    """How many distinct combinations the driver takes; what is published, or audited, is counted whatever its size."""
+    block: int = BLOCK
+    """Where there are more: about how many of them are searched at a time, on one core of an executor."""
+    named: tuple[str, ...] = ()
+    """Columns that are not counted, and told by their names: that they are there is known, what they hold is not."""
+    find_uncounted_faults: Callable[[], list[Fault]] = field(default=list, repr=False, compare=False)
+    """Finds what is wrong with columns that ride along."""
+    stages: Stages = field(default_factory=lambda: Stages(silent), repr=False, compare=False)
+    _kept: dict[str, DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    """The combinations, which Spark keeps while they are looked at more than once."""
+
+    @classmethod
+    def open(cls, table: DataFrame, policy: Policy, *, fits: int = FITS, block: int = BLOCK) -> SparkTable:
+        """Lay a table out by the roles of its columns."""
+        layout = Layout.of(table, policy)
+        named = tuple(policy.identifiers)
+        return cls(
+            layout=layout, policy=policy, fits=fits, block=block, named=named, find_uncounted_faults=layout.other_faults
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return self.layout.names
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """The columns that ride along."""
+        return self.layout.others
+
+    @property
+    def native(self) -> DataFrame:
+        """The published table, under the names of its columns."""
+        layout = self.layout
+        return layout.table.select(*layout.keys(layout.published)).toDF(*layout.published)
+
+    @property
+    def sources(self) -> tuple[Location, ...]:
+        """The files that the table is read from."""
+        return tuple(find_inputs(self.layout.table))
+
+    @contextmanager
+    def watch(self, progress: Progress) -> Iterator[Progress]:
+        """Tell the stages of Spark, and its errors in words; what was kept meanwhile is let go."""
+        try:
+            with translate_errors(), watched(self.layout.table.sparkSession, progress) as stages:
+                yield stages.tell
+        finally:
+            while self._kept:
+                self._kept.popitem()[1].unpersist()
+
+    def telling(self, progress: Progress) -> SparkTable:
+        """Return the same table, whose work is told."""
+        return replace(self, stages=Stages.of(progress))
+
+    def name_all_columns(self) -> SparkTable:
+        """Return the same table with the name of every column, whatever its role, for an audit."""
+        return replace(self, named=self.columns, fits=None)
+
+    def count(self, names: Sequence[str] | None = None, what: str = "counting") -> CountedTable:
+        """Return the combinations of the counted columns, with how often each occurs, on the driver.
+
+        Raises
+        ------
+        OverBudget
+            There are more of them than the driver takes.
+        """
+        self.stages.begin(f"Spark: {what}")
+        if self.fits is None:
+            counts = collect(count_combinations(self.layout.table, self.layout.keys(self.layout.counted)))
+        elif self.count_combinations() > self.fits:
+            raise OverBudget("more combinations than the driver takes", where="fits", got=f"{self.fits:,}")
+        else:
+            counts = collect(self._combinations)
+        return name_columns(counts, self.layout, self.named)
+
+    @property
+    def _combinations(self) -> DataFrame:
+        if "combinations" not in self._kept:
+            keys = self.layout.keys(self.layout.counted)
+            self._kept["combinations"] = keep(count_combinations(self.layout.table, keys))
+        return self._kept["combinations"]
+
+    def count_combinations(self) -> int:
+        """Return how many distinct combinations of the counted columns there are."""
+        return self._combinations.count()
+
+    def count_marginals(self) -> CountedTable:
+        """Return each column counted by itself, the sensitive ones together."""
+        self.stages.begin("Spark: counting each column")
+        return count_marginals(self._combinations, self.layout, self.policy)
+
+    def cut(self, request: CutRequest) -> AbstractContextManager[SparkCut]:
+        """Cut the table into blocks of so many combinations."""
+        return cut_table(self, self._combinations, request)
+
+    def publish(self, mapping: RowMapping) -> SparkTable:
+        """Bring what was decided back to the records, on the executors."""
+        self.stages.begin("Spark: writing what was decided")
+        frame = mapping.published.frame
+        names = self.layout.place_others(frame.columns, self.policy)
+        if self.layout.others:
+            return self._join(mapping, names)
+        shown = pl.DataFrame([frame[name].alias(f"c{index}") for index, name in enumerate(names)])
+        expected = shown.with_columns(pl.Series(COUNTS, mapping.published.record_counts))
+        return self.hold_published(expand_counts(self.layout.table.sparkSession, expected), names, list)
+
+    def _join(self, mapping: RowMapping, names: Sequence[str]) -> SparkTable:
+        """Return the published table with the columns that ride along."""
+        layout, quasi = self.layout, self.policy.quasi_identifiers
+        made = {
+            name: f"t{index}"
+            for index, name in enumerate(mapping.published.frame.columns)
+            if name in quasi or name not in layout.names
+        }
+        keys = layout.keys(layout.counted)
+        pieces = create(layout.table.sparkSession, _divide(mapping, layout, made))
+        rest = [name for name in names if name not in quasi]
+        as_they_are = layout.keys([name for name in rest if name not in made])
+        joined = join_others(layout.table, F.broadcast(pieces), keys, as_they_are, list(made.values()))
+        columns = {name: made[name] if name in made else layout.key(name) for name in names}
+        # in the order of one machine: by what classes show, then by all else
+        joined = checkpoint(joined.orderBy(*(columns[name] for name in (*quasi, *rest))))
+        table = joined.select(*(F.col(columns[name]).alias(f"c{index}") for index, name in enumerate(names)))
+        return self.hold_published(table, names, partial(moved_faults, joined, layout.table, pieces, keys))
+
+    def hold_published(
+        self, table: DataFrame, names: Sequence[str], find_faults: Callable[[], list[Fault]]
+    ) -> SparkTable:
+        """Return a published table, whose columns are called ``c0``, ``c1``, …, and who finds what is wrong with
+        it."""
+        layout = Layout.lay_out_published(table, names, self.layout.others)
+        return replace(self, layout=layout, fits=None, named=(), find_uncounted_faults=find_faults, _kept={})
+
+    def uncounted_faults(self) -> list[Fault]:
+        """Return what is wrong with columns that ride along; of files, cell by cell with all others."""
+        return self.find_uncounted_faults()
+
+    def locate(self, out: object) -> Location:
+        """Return a folder of this machine, or of any file system that Hadoop knows."""
+        return locate(self.layout.table.sparkSession, str(out))
+
+    def write(self, path: Location, format: str) -> None:
+        """Write the table as a folder of files."""
+        write_files(self.native, path, format)
+
+    def reopen(self, path: Location, format: str) -> SparkTable:
+        """Return files that were written, in the types of what was written into them."""
+        table, names, find_faults = reopen_files(self.native, path, format, compares=bool(self.uncounted))
+        return self.hold_published(table, names, find_faults)
+
+    def head(self, records: int) -> pl.DataFrame:
+        """Return the first records, partition by partition."""
+        table = self.layout.table
+        names = [self.columns[int(key[1:])] for key in table.columns]
+        schema = collect(table.limit(0)).schema
+        # taken, not collected: only that keeps the order of partitions on a cluster
+        rows = [tuple(row) for row in table.take(records)]
+        first = pl.DataFrame(rows, schema=schema, orient="row")
+        return pl.DataFrame({name: first[key] for name, key in zip(names, table.columns, strict=True)})
+
+    def raw_bytes(self, path: Location) -> Iterator[bytes]:
+        """Yield the files of a folder."""
+        yield from read_parts(path)
+
+    def container_bytes(self, path: Location, format: str) -> bytes:
+        """Return what Spark writes around the cells, and cells that it writes otherwise than one machine."""
+        return describe_files(self.native, path, format)
+
+    def sample_size(self, columns: int) -> int | None:
+        """Return ``None``: statistics are made of what the driver holds."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the name and the version of Spark."""
+        return {"engine": {"name": "spark", "version": version("pyspark")}}
 
 
-def _released(
-    counts: pl.DataFrame, layout: Layout, policy: Policy, stages: Stages, bound: LowerBound | None
-) -> Release:
-    """Search on the driver and apply on the executors."""
-    original = tallied(counts, layout, list(policy.identifiers))
-    stages.step = ""  # the search tells its own progress
-    decided = anonymize_here(original, policy, progress=stages.progress, bound=bound)
-    stages.begin("Spark: writing what was decided")
-    published, expected, moved = _applied(decided, counts, layout, policy)
-    stages.begin("Spark: auditing")
-    everything = tallied(counts, layout, layout.names)
-    checked, found = recounted(published, layout, policy, everything)
-    checked = checked.claiming(decided.audit.claimed_bound)
-    faults = [
-        *checked.failures(),
-        *other_than_decided(found, expected),
-        *disagreements(checked, decided.attained, decided.audit),
-    ]
-    faults += moved
-    if faults:
-        raise AuditFailed(faults)
-    return SparkRelease.of(decided, published, layout, checked, everything, found)
-
-
-def _applied(
-    decided: Release, counts: pl.DataFrame, layout: Layout, policy: Policy
-) -> tuple[DataFrame, pl.DataFrame, list[Fault]]:
-    """Return the published table under our own names; what was decided: each record with how often it occurs; and where
-    records do not stand beside what was decided for them.
-    """
-    assert decided.times is not None
-    assert decided.rows is not None
-    spark = layout.table.sparkSession
-    frame = decided.frame
-    released = pl.DataFrame([frame[name].alias(layout.key(name)) for name in frame.columns])
-    if policy.subject is not None and decided.subjects is not None:
-        released = released.with_columns(decided.subjects.alias(layout.key(policy.subject)))
-    expected = released.with_columns(decided.times.alias(TIMES))
-    if not layout.others:
-        return without_others(spark, expected), expected, []
-    keys = layout.keys(layout.counted)
-    quasi = layout.keys([name for name in layout.counted if name in policy.quasi_identifiers])
-    pieces = create(spark, _pieces(expected, counts, decided.rows, keys, quasi))
-    order = layout.keys([name for name in layout.published if name not in policy.quasi_identifiers])
-    texts = {name: f"t_{name}" for name in quasi}
-    first = [texts[name] for name in layout.keys(list(policy.quasi_identifiers))]
-    joined = with_others(layout.table, F.broadcast(pieces), keys, order, list(texts.values()))
-    joined = checkpointed(joined.orderBy(*first, *order))
-    shown = layout.keys([*layout.published, *([] if policy.subject is None else [policy.subject])])
-    published = joined.select(*(F.col(texts.get(name, name)).alias(name) for name in shown))
-    return published, expected, moved_faults(joined, layout.table, pieces, keys)
-
-
-def _pieces(
-    expected: pl.DataFrame, counts: pl.DataFrame, rows: pl.Series, keys: list[str], quasi: list[str]
-) -> pl.DataFrame:
-    """Return what becomes of each combination: the texts that its records show, and how many of them."""
-    times = expected[TIMES]
-    table = pl.DataFrame(
-        [
-            rows.cast(pl.Int64).alias("row"),
-            times.alias("high"),
-            *(expected[name].alias(f"t_{name}") for name in quasi),
-        ]
-    )
-    reached = pl.col("high").cum_sum().over("row")
-    table = table.with_columns((reached - pl.col("high")).alias("low"), reached.alias("high"))
-    index = table["row"].to_numpy()
-    split = (pl.Series(table["low"] > 0) | (table["high"] < counts[TIMES][index])).alias("split")
-    return pl.DataFrame([*(counts[name][index] for name in keys), *table.drop("row").get_columns(), split])
-
-
-def audit(table: object, policy: Any, *, original: object = None, **asked: Any) -> Audit:
-    """Count a published Spark table again: what :func:`shoal.audit` does with a Spark table.
-
-    Only what is published, or told to be counted, leaves Spark: each distinct record once, with how often it occurs.
-    """
-    policy = promised(policy)
-    with translate_errors():
-        tables = [one if engine_of(one) is None else _tally_of(one, policy) for one in (table, original)]
-    return audit_here(tables[0], policy, original=tables[1], **asked)
-
-
-def _tally_of(table: Any, policy: Policy) -> CountedTable:
-    layout = Layout.of(table, policy)
-    counts = collect(counted(layout.table, layout.keys(layout.counted)))
-    return tallied(counts, layout, layout.names)
+def _divide(mapping: RowMapping, layout: Layout, made: dict[str, str]) -> pl.DataFrame:
+    """Return what becomes of each combination: what its records show in columns that are made, and which of them."""
+    frame, counts = mapping.published.frame, pl.Series(COUNTS, mapping.published.record_counts)
+    often = pl.DataFrame([mapping.rows.cast(pl.Int64).alias("row"), counts])
+    high = often.select(pl.col(COUNTS).cum_sum().over("row")).to_series()
+    low, rows = high - counts, mapping.rows.to_numpy()
+    split = (low > 0) | (high < pl.Series(mapping.original.record_counts[rows]))
+    keys = [mapping.original.frame[name][rows].alias(layout.key(name)) for name in layout.counted]
+    shown = [frame[name].alias(text) for name, text in made.items()]
+    return pl.DataFrame([*keys, *shown, low.alias("low"), high.alias("high"), split.alias("split")])

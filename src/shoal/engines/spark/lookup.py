@@ -12,7 +12,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.engines.counted import TIMES
+from shoal.engines.counted import COUNTS
 from shoal.engines.spark.columns import moments
 
 PIECE = ("low", "high")
@@ -30,44 +30,44 @@ def create(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     return table.select(*columns) if times else table
 
 
-def repeated(table: DataFrame, keys: Sequence[str]) -> DataFrame:
+def repeat(table: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Return each record of a Spark table as often as it occurs."""
-    again = F.explode(F.sequence(F.lit(1), F.col(TIMES).cast("int")))
+    again = F.explode(F.sequence(F.lit(1), F.col(COUNTS).cast("int")))
     return table.select(*keys, again.alias("again")).select(*keys)
 
 
-def in_pieces(frame: pl.DataFrame) -> pl.DataFrame:
+def cut_counts(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a tally in which no record occurs much more often than others: it is there several times instead.
 
     Spark cuts a table into parts of as many rows each: one that occurs a million times would be the work of one task.
 
     Examples
     --------
-    >>> in_pieces(pl.DataFrame({"age": [21, 24], "times": [1, 7]}))["times"].to_list()
+    >>> cut_counts(pl.DataFrame({"age": [21, 24], "times": [1, 7]}))["times"].to_list()
     [1, 4, 3]
     """
-    times = frame[TIMES].to_numpy()
+    times = frame[COUNTS].to_numpy()
     most = max(-(-int(times.sum()) // max(len(times), 1)), 1)
     parts = -(-times // most)
     rows = np.repeat(np.arange(len(times)), parts)
     index = np.arange(len(rows)) - np.repeat(np.cumsum(parts) - parts, parts)
     left = np.minimum(times[rows] - index * most, most)
-    return frame[rows].with_columns(pl.Series(TIMES, left))
+    return frame[rows].with_columns(pl.Series(COUNTS, left))
 
 
-def without_others(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
+def expand_counts(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     """Return the published table where all of it was counted: each published record as often as it occurs.
 
     The table is made of the counts alone, so that Spark has no reason to read the original again, whatever it loses.
     """
-    keys = [name for name in frame.columns if name != TIMES]
-    records = int(frame[TIMES].sum())
-    table = create(spark, in_pieces(frame))
-    parts = max(-(-records // LARGEST_FILE), cores(spark))
-    return repeated(table.coalesce(parts), keys)
+    keys = [name for name in frame.columns if name != COUNTS]
+    records = int(frame[COUNTS].sum())
+    table = create(spark, cut_counts(frame))
+    parts = max(-(-records // LARGEST_FILE), count_cores(spark))
+    return repeat(table.coalesce(parts), keys)
 
 
-def with_others(
+def join_others(
     rows: DataFrame, pieces: DataFrame, keys: Sequence[str], order: Sequence[str], texts: Sequence[str]
 ) -> DataFrame:
     """Return the published table where records carry columns that were not counted.
@@ -89,9 +89,9 @@ def with_others(
     # only combinations that are split need their records numbered, in an order that does not follow the partitions
     split = shown.where(F.col("split"))
     chosen = rows.join(split.select(*(f"k_{name}" for name in keys)).distinct(), same, "left_semi")
-    numbered = chosen.withColumn("number", F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
+    in_order = chosen.withColumn("number", F.row_number().over(Window.partitionBy(*keys).orderBy(*order)))
     inside = (F.col("number") > F.col("low")) & (F.col("number") <= F.col("high"))
-    shared = numbered.join(split, same & inside, "inner").select(*keys, *other, *texts)
+    shared = in_order.join(split, same & inside, "inner").select(*keys, *other, *texts)
     return whole.unionAll(shared)
 
 
@@ -99,7 +99,7 @@ def _same(keys: Sequence[str]) -> Column:
     return reduce(and_, (F.col(name).eqNullSafe(F.col(f"k_{name}")) for name in keys))
 
 
-def checkpointed(table: DataFrame) -> DataFrame:
+def checkpoint(table: DataFrame) -> DataFrame:
     """Return a table that is computed now and never again: what was audited is what the caller gets.
 
     Where Spark has a folder for checkpoints it is written there, and no loss of an executor touches it. Else executors
@@ -116,7 +116,7 @@ def checkpointed(table: DataFrame) -> DataFrame:
     return table.localCheckpoint(eager=True, storageLevel=level)
 
 
-def cores(spark: SparkSession) -> int:
+def count_cores(spark: SparkSession) -> int:
     """Return how many tasks Spark does at the same time."""
     context = getattr(spark, "_sc", None)
     return int(context.defaultParallelism) if context is not None else 2

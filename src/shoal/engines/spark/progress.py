@@ -23,6 +23,17 @@ class Stages:
     progress: Progress
     step: str = ""
 
+    @classmethod
+    def of(cls, progress: Progress) -> Stages:
+        """Return the stages that tell a progress, if some do."""
+        owner = getattr(progress, "__self__", None)
+        return owner if isinstance(owner, cls) else cls(progress)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Tell what is done on the driver: no stage of Spark belongs to it."""
+        self.step = ""
+        self.progress(what, done, total)
+
     def begin(self, step: str) -> None:
         """Say which step comes next."""
         self.step = step

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -12,7 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.engines.memory.files import DATE, DATETIME, FLOAT, INTEGER, LONG, require_names
-from shoal.engines.spark.columns import numbered
+from shoal.engines.spark.columns import number_columns
+from shoal.engines.spark.hadoop import restore_address
 from shoal.errors import TableError
 
 _FORMATS = {
@@ -32,7 +32,7 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
     Cells of CSV become numbers, dates or truth values where every one is written as one: as anywhere in shoal,
     ``02138`` stays a text. ``types=False`` leaves them as they are.
     """
-    path = re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", path)  # Path() takes one of the two away
+    path = restore_address(path)
     kind = _format_of(path)
     reader = spark.read
     if kind == "csv":
@@ -44,13 +44,19 @@ def read(spark: SparkSession, path: str, *, types: bool = True, schema: T.Struct
         table = reader.options(header="true", **options).csv(path)
         return _typed(table) if types else table
     if kind == "json":
-        return (reader if schema is None else reader.schema(schema)).json(path)
+        if (
+            schema is not None
+        ):  # a column that no record has a value of is in no line, others are in the schema or extra
+            names = spark.read.option("primitivesAsString", "true").json(path).columns
+            extra = [T.StructField(name, T.StringType()) for name in names if name not in schema.names]
+            reader = reader.schema(T.StructType([*schema.fields, *extra]))
+        return reader.json(path)
     return reader.format(kind).load(path)
 
 
 def in_order(table: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return a table with its columns in an order, found by their exact names."""
-    return numbered(table).select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
+    return number_columns(table).select(*(f"c{table.columns.index(name)}" for name in names)).toDF(*names)
 
 
 def _format_of(path: str) -> str:
@@ -72,7 +78,7 @@ def _format_of(path: str) -> str:
 def _typed(table: DataFrame) -> DataFrame:
     """Return a table of texts with the type that all cells of a column are written in."""
     names = table.columns
-    table = numbered(table)
+    table = number_columns(table)
     cells = [F.when(F.col(key) != "", F.col(key)) for key in table.columns]
     asked = [test.alias(f"{index}_{kind}") for index, cell in enumerate(cells) for kind, test in _tests(cell).items()]
     found = table.agg(*asked).collect()[0].asDict()

@@ -1,48 +1,13 @@
-"""Counting a published Spark table again, and auditing what was counted."""
+"""Comparing what Spark holds with what was decided: columns that ride along, and the texts beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.auditing import Audit, audit
-from shoal.engines.counted import TIMES, CountedTable
-from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.tally import collect, counted, tallied
 from shoal.errors import Fault
-from shoal.policy import Policy
-
-
-def recounted(
-    published: DataFrame, layout: Layout, policy: Policy, original: CountedTable | None, *, statistics: bool = False
-) -> tuple[Audit, pl.DataFrame]:
-    """Audit a published table under our own names; return also what was counted in it.
-
-    The subject of each record may be among the columns: it is for this count only, and no part of the release.
-    """
-    counts = collect(counted(published, [key for key in layout.keys(layout.counted) if key in published.columns]))
-    subject = layout.key(policy.subject) if policy.subject in layout.names else None
-    people = None if subject is None or subject not in counts.columns else counts[subject]
-    shown = counts if people is None or subject is None else counts.drop(subject)
-    also = [name for name in layout.names if layout.key(name) in published.columns and name != policy.subject]
-    checked = audit(tallied(shown, layout, also), policy, original=original, subjects=people, statistics=statistics)
-    return checked, counts
-
-
-def other_than_decided(counts: pl.DataFrame, decided: pl.DataFrame) -> list[Fault]:
-    """Return a fault where Spark holds other records, or others as often, than were decided."""
-    keys = [name for name in decided.columns if name != TIMES]
-    both = [
-        table.group_by(keys).agg(pl.col(TIMES).sum()).sort(keys, nulls_last=False).select(*keys, pl.col(TIMES))
-        for table in (counts.select(*keys, TIMES), decided)
-    ]
-    if both[0].equals(both[1]):
-        return []
-    got = f"{both[0].height} distinct records, {both[1].height} were decided"
-    return [Fault("Spark holds another table than was decided", got=got, hint="did the original change meanwhile?")]
 
 
 def moved_faults(joined: DataFrame, original: DataFrame, pieces: DataFrame, keys: Sequence[str]) -> list[Fault]:

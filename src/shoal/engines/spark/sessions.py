@@ -62,7 +62,7 @@ def session(master: str | None = None) -> SparkSession:
         with quietly():
             return builder.config("spark.log.level", "FATAL").getOrCreate()
     except Exception as error:  # of py4j or of pyspark, as far as it came
-        raise MissingExtra("Spark does not start", got=_first_line(error), hint=_JAVA) from None
+        raise MissingExtra("Spark does not start", got=first_line(error), hint=_JAVA) from None
 
 
 def require_java() -> None:
@@ -104,15 +104,15 @@ def translate_errors() -> Iterator[None]:
         if missing:
             library = missing[1].partition(".")[0]
             raise MissingExtra(
-                f"the Python of an executor has no {library}", got=_first_line(error), hint=_HOW
+                f"the Python of an executor has no {library}", got=first_line(error), hint=_HOW
             ) from None
-        raise TableError("Spark could not do it", got=_first_line(error)) from None
+        raise TableError("Spark could not do it", got=first_line(error)) from None
 
 
 _CAUSE = re.compile(r"^(Caused by)?: ")
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return what an error says first, without the frames of Java and Python."""
     lines = [_CAUSE.sub("", line.strip()) for line in str(error).splitlines()]
     told = [

@@ -1,4 +1,4 @@
-"""Counting on Spark: GROUP BY, and the counts as a tallied table on the driver."""
+"""Counting on Spark: GROUP BY, and the counts as a counted table on the driver."""
 
 from __future__ import annotations
 
@@ -10,32 +10,37 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from shoal.engines.counted import TIMES, CountedTable
+from shoal.engines.counted import COUNTS, CountedTable
 from shoal.engines.spark.columns import Layout
 
 
-def counted(table: DataFrame, keys: Sequence[str]) -> DataFrame:
+def count_combinations(table: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Return each combination of some columns once, with how often it occurs."""
-    return table.groupBy(*keys).agg(F.count(F.lit(1)).alias(TIMES))
+    return table.groupBy(*keys).agg(F.count(F.lit(1)).alias(COUNTS))
 
 
-def each_counted(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
+def count_each(table: DataFrame, units: Sequence[Sequence[str]]) -> list[pl.DataFrame]:
     """Return for each of several sets of columns their combinations, with how often each occurs; in one pass."""
     every = list(dict.fromkeys(key for unit in units for key in unit))
     sets = [[F.col(key) for key in unit] for unit in units]
     grouped = table.groupingSets(sets, *every)
-    found = collect(grouped.agg(F.grouping_id().alias("without"), F.sum(TIMES).cast("bigint").alias(TIMES)))
+    found = collect(grouped.agg(F.grouping_id().alias("without"), F.sum(COUNTS).cast("bigint").alias(COUNTS)))
     numbers = [int("".join("0" if key in unit else "1" for key in every), 2) for unit in units]
     return [
-        found.filter(found["without"] == number).select(*unit, TIMES)
+        found.filter(found["without"] == number).select(*unit, COUNTS)
         for unit, number in zip(units, numbers, strict=True)
     ]
 
 
+def keep(table: DataFrame) -> DataFrame:
+    """Return a table that Spark keeps until it is told not to."""
+    return table.persist(StorageLevel.MEMORY_AND_DISK)
+
+
 @contextmanager
-def cached(table: DataFrame) -> Iterator[DataFrame]:
+def cache(table: DataFrame) -> Iterator[DataFrame]:
     """Let Spark keep a table while it is looked at more than once."""
-    table = table.persist(StorageLevel.MEMORY_AND_DISK)
+    table = keep(table)
     try:
         yield table
     finally:
@@ -49,12 +54,12 @@ def collect(table: DataFrame) -> pl.DataFrame:
     return frame
 
 
-def tallied(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> CountedTable:
-    """Return counts as a tallied table with the names of the table; columns that were not counted have no values."""
+def name_columns(counts: pl.DataFrame, layout: Layout, also: Sequence[str] = ()) -> CountedTable:
+    """Return counts as a counted table with the names of the table; columns that were not counted have no values."""
     named = {}
     for name in layout.names:
         if layout.key(name) in counts.columns:
             named[name] = counts[layout.key(name)]
         elif name in also:
             named[name] = pl.Series([None] * counts.height, dtype=pl.String)
-    return CountedTable(pl.DataFrame(named), counts[TIMES])
+    return CountedTable(pl.DataFrame(named), counts[COUNTS])

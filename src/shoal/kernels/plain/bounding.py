@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shoal.kernels.bounding import FLAT, OPEN
 
 
-class Rung(NamedTuple):
-    """A step of a ladder."""
+class PlainPartition(NamedTuple):
+    """A partition of a column."""
 
     labels: npt.NDArray[np.int32]
     """The label of each code."""
@@ -23,10 +23,10 @@ class Rung(NamedTuple):
     """``FLAT``: the line does not count; ``OPEN``: what the records need in the column does."""
 
 
-class Rungs(NamedTuple):
-    """The ladder of a column, and what it shows where it is open: a range of places, or values at a unit each."""
+class PlainColumn(NamedTuple):
+    """The partitions of a column, and what it shows where it is open: a range of places, or values at a unit each."""
 
-    steps: Sequence[Rung]
+    partitions: Sequence[PlainPartition]
     unit: float
     places: npt.NDArray[np.float64] | None = None
 
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     """``codes[tuple, column]``"""
     counts: npt.NDArray[np.int64]
     points: npt.NDArray[np.float64]
-    ladders: Sequence[Rungs]
+    columns: Sequence[PlainColumn]
     least: int
 
 
@@ -51,19 +51,19 @@ def cheapest_boxes(table: Table) -> list[float]:
     return lowest
 
 
-def largest_ratios(table: Table, shares: npt.NDArray[np.float64]) -> tuple[list[float], list[float]]:
-    """Return for each tuple the largest ratio of a mean share to the cost of the box, over boxes that hold it.
+def largest_ratios(table: Table, prices: npt.NDArray[np.float64]) -> tuple[list[float], list[float]]:
+    """Return for each tuple the largest ratio of a mean price to the cost of the box, over boxes that hold it.
 
     First of classes that the tuple is in, then of any classes; the kernel's ratio lies between the two.
     """
     least = table.least
-    own, anyone = [0.0] * len(shares), [0.0] * len(shares)
+    own, anyone = [0.0] * len(prices), [0.0] * len(prices)
     for cost, members in _boxes(table):
-        listed = sorted((float(shares[m]) for m in members for _ in range(int(table.counts[m]))), reverse=True)
+        listed = sorted((float(prices[m]) for m in members for _ in range(int(table.counts[m]))), reverse=True)
         whole, short = sum(listed[:least]), sum(listed[: least - 1])
         for member in members:
-            if shares[member] > 0:
-                held = min(whole, short + float(shares[member]))
+            if prices[member] > 0:
+                held = min(whole, short + float(prices[member]))
                 own[member] = max(own[member], held / (least * cost) if cost > 0 else np.inf)
                 anyone[member] = max(anyone[member], whole / (least * cost) if cost > 0 else np.inf)
     return own, anyone
@@ -72,32 +72,33 @@ def largest_ratios(table: Table, shares: npt.NDArray[np.float64]) -> tuple[list[
 def _boxes(table: Table) -> Iterator[tuple[float, list[int]]]:
     """Every box that holds enough records: its cost, and its tuples."""
     points = table.points
-    for steps in product(*(weaker_thresholds.steps for weaker_thresholds in table.ladders)):
+    for partitions in product(*(column.partitions for column in table.columns)):
         groups: dict[tuple[int, ...], list[int]] = {}
         for member, row in enumerate(table.codes.tolist()):
-            key = tuple(int(step.labels[code]) for step, code in zip(steps, row, strict=True))
+            key = tuple(int(partition.labels[code]) for partition, code in zip(partitions, row, strict=True))
             groups.setdefault(key, []).append(member)
         for members in groups.values():
             indices = sorted({float(points[m]) for m in members})
             pairs = [(low, high) for low in indices for high in indices if low <= high]
-            if any(step.kind == FLAT for step in steps):
+            if any(partition.kind == FLAT for partition in partitions):
                 pairs = [(indices[0], indices[-1])]
             for low, high in pairs:
                 inside = [m for m in members if low <= points[m] <= high]
                 if table.counts[inside].sum() >= table.least:
-                    width = 0.0 if any(step.kind == FLAT for step in steps) else high - low
-                    yield width + sum(_cost(table, index, step, inside) for index, step in enumerate(steps)), inside
+                    width = 0.0 if any(partition.kind == FLAT for partition in partitions) else high - low
+                    costs = [_cost(table, index, partition, inside) for index, partition in enumerate(partitions)]
+                    yield width + sum(costs), inside
 
 
-def _cost(table: Table, index: int, step: Rung, inside: list[int]) -> float:
-    """What a column costs: the step, or what any k of the records need where that is more."""
-    weaker_thresholds, codes = table.ladders[index], table.codes[inside, index]
-    cost = float(step.costs[codes[0]])
-    if step.kind != OPEN:
+def _cost(table: Table, index: int, partition: PlainPartition, inside: list[int]) -> float:
+    """What a column costs: the partition, or what any k of the records need where that is more."""
+    column, codes = table.columns[index], table.codes[inside, index]
+    cost = float(partition.costs[codes[0]])
+    if partition.kind != OPEN:
         return cost
     each = np.repeat(codes, table.counts[inside])
-    if weaker_thresholds.places is None:
+    if column.places is None:
         held = np.cumsum(np.sort(np.unique(each, return_counts=True)[1])[::-1])
-        return max(cost, weaker_thresholds.unit * float(np.searchsorted(held, table.least) + 1))
-    spots = np.sort(weaker_thresholds.places[each])
+        return max(cost, column.unit * float(np.searchsorted(held, table.least) + 1))
+    spots = np.sort(column.places[each])
     return max(cost, float((spots[table.least - 1 :] - spots[: len(spots) - table.least + 1]).min()))

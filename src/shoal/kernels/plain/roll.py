@@ -90,5 +90,5 @@ def sums_of(
             ]
             for indices in costs
         ],
-        "apart": [sum(size * log2(out / size) for size in counted.values()) for counted in hidden],
+        "suppressed_entropy": [sum(size * log2(out / size) for size in counted.values()) for counted in hidden],
     }

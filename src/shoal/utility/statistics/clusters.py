@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Ints
+from shoal.utility.statistics.threads import one_blas_thread
 
 Points = npt.NDArray[np.float32]
 Rows = Callable[[Ints], Points]
@@ -59,7 +60,8 @@ def cluster_utility(
     return Clustering(utility, int(held.sum()), constant)
 
 
-def clustered(
+@one_blas_thread
+def find_clusters(
     original: tuple[Rows, int], published: tuple[Rows, int], *, clusters: int = CLUSTERS, seed: int = 0
 ) -> Clustering:
     """Cluster two tables together by k-means and return their cluster utility.
@@ -86,7 +88,7 @@ def _nearest(points: Points, centres: Points) -> npt.NDArray[np.intp]:
 
 def _centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     """Return the centres that k-means ends at."""
-    centres = _begun(points, clusters, rng)
+    centres = _choose_centres(points, clusters, rng)
     for _ in range(ROUNDS if len(centres) > 1 else 0):
         members = _nearest(points, centres)
         order = np.argsort(members, kind="stable")
@@ -101,21 +103,21 @@ def _centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     return centres
 
 
-def _begun(points: Points, clusters: int, rng: np.random.Generator) -> Points:
+def _choose_centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     """Draw centres that are far from each other: of a few candidates each time the one that most points are near to.
 
     Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. SODA.
     """
     chosen = [int(rng.integers(len(points)))]
-    gaps = _gaps(points, chosen[0])
+    gaps = _measure_gaps(points, chosen[0])
     while len(chosen) < clusters and gaps.any():  # there may be fewer different points than clusters
         drawn = rng.choice(len(points), _CANDIDATES, p=gaps / gaps.sum()).tolist()
-        nearer = {index: np.minimum(gaps, _gaps(points, index)) for index in drawn}
+        nearer = {index: np.minimum(gaps, _measure_gaps(points, index)) for index in drawn}
         chosen.append(min(nearer, key=lambda index: float(nearer[index].sum())))
         gaps = nearer[chosen[-1]]
     return points[chosen]
 
 
-def _gaps(points: Points, index: int) -> npt.NDArray[np.float64]:
+def _measure_gaps(points: Points, index: int) -> npt.NDArray[np.float64]:
     """The squared distance of all points from one of them."""
     return np.asarray(((points - points[index]) ** 2).sum(axis=1), np.float64)

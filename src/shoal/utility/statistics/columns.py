@@ -1,4 +1,4 @@
-"""Column: one column of both tables, as numbers that statistics can be made of."""
+"""ColumnPair: one column of both tables, as numbers that statistics can be made of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FREQUENT = 20
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnPair:
     """One column of the original and of the published table.
 
     A text that covers several values is taken for each of them in equal parts. Of a number it is also known what stands
@@ -100,6 +100,6 @@ class Column:
         return np.where(np.isnan(held), 0.0, held).astype(np.float32)[:, None]
 
 
-def features(columns: Sequence[Column], rows: Ints, *, published: bool) -> Features:
+def features(columns: Sequence[ColumnPair], rows: Ints, *, published: bool) -> Features:
     """Return some records of one of the tables as numbers, column beside column."""
     return np.concatenate([column.features(rows, published=published) for column in columns], axis=1)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Floats
-from shoal.utility.statistics.columns import Column
+from shoal.utility.statistics.columns import ColumnPair
+from shoal.utility.statistics.threads import one_blas_thread
 
 Matrix = tuple[tuple[float | None, ...], ...]
-Strength = Callable[[Column, Column, bool], float | None]
+Strength = Callable[[ColumnPair, ColumnPair, bool], float | None]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Associations:
         return max(pairs, key=lambda pair: abs(pair[3] - pair[2]), default=None)
 
 
-def associations(columns: Sequence[Column]) -> Associations:
+@one_blas_thread
+def associations(columns: Sequence[ColumnPair]) -> Associations:
     """Return the strength of all pairs: Pearson's r, Cramér's V, or the correlation ratio η.
 
     r for two numbers (-1 to 1), by what stands for them; V for two categories and η for a number and a category (0 to
@@ -54,20 +56,21 @@ def associations(columns: Sequence[Column]) -> Associations:
 
     >>> from shoal.utility.statistics.covers import Covers
     >>> codes, apart = np.array([0, 0, 1, 1]), Covers.of([{0}, {1}], 2)
-    >>> a = Column("a", codes, codes, apart)
-    >>> b = Column("b", codes, np.zeros(4, np.int64), Covers.of([{0, 1}], 2))
+    >>> a = ColumnPair("a", codes, codes, apart)
+    >>> b = ColumnPair("b", codes, np.zeros(4, np.int64), Covers.of([{0, 1}], 2))
     >>> associations([a, b]).largest
     ('b', 'a', 1.0, 0.0)
     """
     return _pairs(columns, strength)
 
 
-def rank_correlations(columns: Sequence[Column]) -> Associations:
+@one_blas_thread
+def rank_correlations(columns: Sequence[ColumnPair]) -> Associations:
     """Return Spearman's ρ of all pairs of number columns."""
-    return _pairs([column for column in columns if column.numbers is not None], _spearman)
+    return _pairs([column for column in columns if column.numbers is not None], _Spearman())
 
 
-def _pairs(columns: Sequence[Column], of: Strength) -> Associations:
+def _pairs(columns: Sequence[ColumnPair], of: Strength) -> Associations:
     count = len(columns)
     found: list[Matrix] = []
     for published in (False, True):
@@ -80,13 +83,13 @@ def _pairs(columns: Sequence[Column], of: Strength) -> Associations:
     return Associations(tuple(column.name for column in columns), found[0], found[1])
 
 
-def measure(one: Column, other: Column) -> str:
+def measure(one: ColumnPair, other: ColumnPair) -> str:
     """Return what the strength of a pair is called."""
     numbers = (one.numbers is not None) + (other.numbers is not None)
     return ("cramer-v", "correlation-ratio", "pearson")[numbers]
 
 
-def strength(one: Column, other: Column, published: bool) -> float | None:
+def strength(one: ColumnPair, other: ColumnPair, published: bool) -> float | None:
     """Return the strength of a pair in one of the tables; ``None`` where a column does not vary."""
     if one.numbers is not None and other.numbers is not None:
         return _correlation(one.numbers[published], other.numbers[published])
@@ -102,18 +105,33 @@ def _correlation(one: Floats, other: Floats) -> float | None:
     if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     one, other = one - one.mean(), other - other.mean()
-    size = float(np.sqrt((one @ one) * (other @ other)))
-    return float(np.clip(one @ other / size, -1.0, 1.0)) if size > 0 else None
+    size = float(np.sqrt(float(one @ one) * float(other @ other)))
+    return float(np.clip(float(one @ other) / size, -1.0, 1.0)) if size > 0 else None
 
 
-def _spearman(one: Column, other: Column, published: bool) -> float | None:
-    from scipy.stats import rankdata
+class _Spearman:
+    """Spearman's ρ of two columns; each column is ranked once, if none of its numbers is missing."""
 
-    assert one.numbers is not None
-    assert other.numbers is not None
-    first, second = one.numbers[published], other.numbers[published]
-    both = ~(np.isnan(first) | np.isnan(second))
-    return _correlation(rankdata(first[both]), rankdata(second[both]))
+    def __init__(self) -> None:
+        self.ranks: dict[tuple[str, bool], Floats] = {}
+
+    def __call__(self, one: ColumnPair, other: ColumnPair, published: bool) -> float | None:
+        from scipy.stats import rankdata
+
+        assert one.numbers is not None
+        assert other.numbers is not None
+        first, second = one.numbers[published], other.numbers[published]
+        both = ~(np.isnan(first) | np.isnan(second))
+        if both.all():
+            return _correlation(self._rank(one.name, published, first), self._rank(other.name, published, second))
+        return _correlation(rankdata(first[both]), rankdata(second[both]))
+
+    def _rank(self, name: str, published: bool, numbers: Floats) -> Floats:
+        from scipy.stats import rankdata
+
+        if (name, published) not in self.ranks:
+            self.ranks[name, published] = rankdata(numbers)
+        return self.ranks[name, published]
 
 
 def cramer(table: Floats) -> float | None:
@@ -133,22 +151,22 @@ def cramer(table: Floats) -> float | None:
     return float(np.clip(np.sqrt(square / least), 0.0, 1.0))
 
 
-def _contingency(one: Column, other: Column, published: bool) -> Floats:
+def _contingency(one: ColumnPair, other: ColumnPair, published: bool) -> Floats:
     """Records of each pair of groups."""
     rows, columns = one.shares.shape[1], other.shares.shape[1]
     if not published:
         both = (one.values >= 0) & (other.values >= 0)
         pairs = one.groups[one.values[both]] * columns + other.groups[other.values[both]]
         return np.bincount(pairs, minlength=rows * columns).reshape(rows, columns).astype(np.float64)
-    pairs, counts = _counted(one.texts * len(other.covers) + other.texts, len(one.covers) * len(other.covers))
+    pairs, counts = _count_keys(one.texts * len(other.covers) + other.texts, len(one.covers) * len(other.covers))
     first, second = np.divmod(pairs, len(other.covers))
-    return np.asarray((one.shares[first] * counts[:, None]).T @ other.shares[second])
+    return np.asarray((one.shares[first] * counts[:, None]).T @ other.shares[second], np.float64)
 
 
 _FEW = 1 << 22
 
 
-def _counted(keys: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], Floats]:
+def _count_keys(keys: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the different keys and how often each occurs."""
     if most > _FEW:
         found, counts = np.unique(keys, return_counts=True)
@@ -158,7 +176,7 @@ def _counted(keys: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int
     return found, held[found].astype(np.float64)
 
 
-def _ratio(number: Column, category: Column, published: bool) -> float | None:
+def _ratio(number: ColumnPair, category: ColumnPair, published: bool) -> float | None:
     """The correlation ratio η: the part of a number's deviation that lies between the groups of a category."""
     assert number.numbers is not None
     values = number.numbers[published]
@@ -169,8 +187,9 @@ def _ratio(number: Column, category: Column, published: bool) -> float | None:
     if len(values) < 2 or np.ptp(values) == 0:
         return None
     values = values - values.mean()
-    records = parts.T @ np.bincount(kinds, minlength=len(parts))
-    sums = parts.T @ np.bincount(kinds, values, minlength=len(parts))
+    records, sums = (
+        np.einsum("kg,k->g", parts, np.bincount(kinds, amounts, minlength=len(parts))) for amounts in (None, values)
+    )
     filled = records > 1e-9
     if filled.sum() < 2:
         return None
@@ -178,7 +197,7 @@ def _ratio(number: Column, category: Column, published: bool) -> float | None:
     return float(np.sqrt(np.clip(between / float(values @ values), 0.0, 1.0)))
 
 
-def _kinds(category: Column, published: bool) -> tuple[npt.NDArray[np.int64], Floats]:
+def _kinds(category: ColumnPair, published: bool) -> tuple[npt.NDArray[np.int64], Floats]:
     """The kind of each record, and the part of each group in a kind."""
     if published:
         return category.texts, category.shares

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.encoding.types import Floats, Ints
+from shoal.encoding.types import Bools, Floats, Ints
+
+
+def _ranges(starts: Ints, stops: Ints) -> Ints:
+    """Return the numbers of several ranges, one after the other."""
+    lengths = stops - starts
+    shifts = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    numbers: Ints = np.arange(int(lengths.sum())) + shifts
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,87 @@ class Covers:
                 indices.append(np.array(sorted(held), np.int64))
         return cls(size, first, stop, np.concatenate(owners), np.concatenate(indices))
 
+    @classmethod
+    def of_ranges(cls, first: Ints, last: Ints, size: int) -> Covers:
+        """Make it from the first and the last place that each text covers; nothing where the last comes before."""
+        empty, nothing = last < first, np.zeros(0, np.int64)
+        return cls(size, np.where(empty, 0, first), np.where(empty, 0, last + 1), nothing, nothing)
+
+    def put(self, texts: Ints, covers: Covers) -> Covers:
+        """Return the same with what some of the texts cover put in; those had nothing listed."""
+        first, stop = self.first.copy(), self.stop.copy()
+        first[texts], stop[texts] = covers.first, covers.stop
+        owners, places = np.append(self.owners, texts[covers.owners]), np.append(self.places, covers.places)
+        order = np.argsort(owners, kind="stable")
+        return Covers(self.size, first, stop, owners[order], places[order])
+
     def __len__(self) -> int:
         return len(self.first)
+
+    def __getitem__(self, text: int) -> slice | Ints:
+        """Return the places that one text covers."""
+        low, high = np.searchsorted(self.owners, [text, text + 1])
+        return self.places[low:high] if high > low else slice(int(self.first[text]), int(self.stop[text]))
+
+    def take(self, texts: Ints) -> Covers:
+        """Return what some of the texts cover."""
+        starts, ends = np.searchsorted(self.owners, texts), np.searchsorted(self.owners, texts, side="right")
+        owners = np.repeat(np.arange(len(texts)), ends - starts)
+        places = self.places[_ranges(starts, ends)]
+        return Covers(self.size, self.first[texts], self.stop[texts], owners, places)
+
+    def append(self, more: Covers) -> Covers:
+        """Return what these texts and others cover."""
+        return Covers(
+            self.size,
+            np.append(self.first, more.first),
+            np.append(self.stop, more.stop),
+            np.append(self.owners, more.owners + len(self)),
+            np.append(self.places, more.places),
+        )
+
+    def widen(self, texts: Bools) -> Covers:
+        """Return the same, some of the texts covering everything."""
+        listed = ~texts[self.owners]
+        first, stop = np.where(texts, 0, self.first), np.where(texts, self.size, self.stop)
+        return Covers(self.size, first, stop, self.owners[listed], self.places[listed])
+
+    def with_last(self, texts: Bools) -> Covers:
+        """Return the same over one value more, the last, which some of the texts cover too.
+
+        Examples
+        --------
+        >>> Covers.of([{1}, {0}, {}], 2).with_last(np.array([True, True, True])).sizes.tolist()
+        [2, 2, 1]
+        """
+        empty = (self.first == self.stop) & (np.bincount(self.owners, minlength=len(self)) == 0)
+        first = np.where(texts & empty, self.size, self.first)
+        grows = texts & (empty | ((self.stop == self.size) & (self.stop > self.first)))
+        stop = np.where(grows, self.size + 1, np.where(empty, first, self.stop))
+        apart = np.flatnonzero(texts & ~grows)
+        # what is no neighbour of the last is listed, with it
+        ranges = apart[self.stop[apart] > self.first[apart]]
+        owners = [self.owners, np.repeat(ranges, (self.stop - self.first)[ranges]), apart]
+        places = [self.places, _ranges(self.first[ranges], self.stop[ranges]), np.full(len(apart), self.size)]
+        first[ranges] = stop[ranges] = 0
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        return Covers(self.size + 1, first, stop, np.concatenate(owners)[order], np.concatenate(places)[order])
+
+    def holds(self, texts: Ints, values: Ints) -> Bools:
+        """Return whether each text of a list covers the value beside it.
+
+        Examples
+        --------
+        >>> Covers.of([range(0, 3), {0, 3}], 4).holds(np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])).tolist()
+        [True, False, False, True]
+        """
+        inside: Bools = (self.first[texts] <= values) & (values < self.stop[texts])
+        if len(self.places):
+            keys = self.owners * self.size + self.places
+            wanted = texts * self.size + values
+            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            inside |= keys[at] == wanted
+        return inside
 
     @property
     def sizes(self) -> Ints:

@@ -52,16 +52,16 @@ def distance(original: Floats, published: Floats, *, points: int | None = POINTS
         at, held = np.unique(pooled[:, 0], return_counts=True)
         gaps = _reached(original[:, 0], at) - _reached(published[:, 0], at)
     else:
-        at = _drawn(pooled, points, seed)
+        at = _draw(pooled, points, seed)
         gaps, held = _dominated(original, at) - _dominated(published, at), np.ones(len(at), np.int64)
-    return Distance(float(np.abs(gaps).max()), float(held @ gaps**2 / held.sum()), int(held.sum()))
+    return Distance(float(np.abs(gaps).max()), float(held @ gaps**2) / float(held.sum()), int(held.sum()))
 
 
 def _reached(values: Floats, at: Floats) -> Floats:
     return np.asarray(np.searchsorted(np.sort(values), at, side="right") / len(values))
 
 
-def _drawn(pooled: Floats, points: int | None, seed: int) -> Floats:
+def _draw(pooled: Floats, points: int | None, seed: int) -> Floats:
     if points is None or len(pooled) <= points:
         return pooled
     return pooled[np.sort(np.random.default_rng(seed).choice(len(pooled), points, replace=False))]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from shoal.encoding.types import Ints
 from shoal.errors import MissingExtra
-from shoal.utility.statistics.columns import Column, Features, features
+from shoal.utility.statistics.columns import ColumnPair, Features, features
+from shoal.utility.statistics.threads import one_blas_thread
 
 TRAIN, TEST = 20_000, 10_000
 """The most records that are learned from, and that are tested on."""
@@ -38,7 +39,8 @@ class Learned:
         return (self.published - self.majority) / gain if gain > 0 else None
 
 
-def learned(columns: Sequence[Column], target: Column, *, seed: int = 0) -> Learned:
+@one_blas_thread
+def compare_learning(columns: Sequence[ColumnPair], target: ColumnPair, *, seed: int = 0) -> Learned:
     """Train a logistic regression on each table and test both on original records.
 
     Three tenths of the original, drawn by the seed, are tested on; one model learns from the others, one from as large
@@ -62,14 +64,14 @@ def learned(columns: Sequence[Column], target: Column, *, seed: int = 0) -> Lear
         raise ValueError("a class needs records to learn from, in both tables")
     truth = target.values[tested]
     test = features(columns, tested, published=False)
-    by_original = _fitted(features(columns, rest, published=False), target.values[rest]).predict(test)
-    by_release = _fitted(features(columns, shown, published=True), classes[shown]).predict(test)
+    by_original = _fit(features(columns, rest, published=False), target.values[rest]).predict(test)
+    by_release = _fit(features(columns, shown, published=True), classes[shown]).predict(test)
     majority = np.bincount(target.values[rest]).argmax()
     scores = [float((found == truth).mean()) for found in (by_release, by_original, majority)]
     return Learned(scores[0], scores[1], scores[2], (len(rest), len(shown)), len(tested))
 
 
-def _classes(target: Column) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _classes(target: ColumnPair) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """The class of each published record, and whether it is one: the target must be published as it is."""
     single = target.covers.sizes == 1
     indices = np.round(target.covers.means(np.arange(target.covers.size, dtype=np.float64))).astype(np.int64)
@@ -86,7 +88,7 @@ class _Always:
         return np.full(len(rows), self.answer, np.int64)
 
 
-def _fitted(rows: Features, classes: Ints) -> Any:
+def _fit(rows: Features, classes: Ints) -> Any:
     try:
         from sklearn.linear_model import LogisticRegression
     except ImportError:

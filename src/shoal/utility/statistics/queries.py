@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Floats
-from shoal.utility.statistics.columns import Column
+from shoal.utility.statistics.columns import ColumnPair
 
 QUERIES, COLUMNS, SELECTED, SANITY = 200, 3, 0.05, 0.001
 
@@ -36,8 +36,8 @@ class Workload:
         return float(np.quantile(self.errors, share))
 
 
-def workload(
-    columns: Sequence[Column],
+def answer_workload(
+    columns: Sequence[ColumnPair],
     *,
     queries: int = QUERIES,
     most_columns: int = COLUMNS,
@@ -65,8 +65,8 @@ def workload(
     --------
     >>> from shoal.utility.statistics.covers import Covers
     >>> codes = np.arange(100) % 10
-    >>> same = Column("age", codes, codes, Covers.of([{place} for place in range(10)], 10), ordered=True)
-    >>> workload([same]).median
+    >>> same = ColumnPair("age", codes, codes, Covers.of([{place} for place in range(10)], 10), ordered=True)
+    >>> answer_workload([same]).median
     0.0
     """
     usable = [column for column in columns if column.covers.size]
@@ -79,17 +79,17 @@ def workload(
     for number in range(queries):
         chosen = rng.choice(len(usable), int(rng.integers(1, most + 1)), replace=False)
         part = selected ** (1.0 / len(chosen))
-        asked = [(usable[index], _drawn(usable[index], part, rng)) for index in np.sort(chosen).tolist()]
+        asked = [(usable[index], _draw(usable[index], part, rng)) for index in np.sort(chosen).tolist()]
         truth, answer = _truth(asked), _answer(asked)
         errors[number] = abs(answer - truth) / max(truth, least)
     return Workload(errors, most, selected, sanity)
 
 
-Asked = Sequence[tuple[Column, npt.NDArray[np.bool_]]]
+Asked = Sequence[tuple[ColumnPair, npt.NDArray[np.bool_]]]
 """Columns, and which of their values are asked for."""
 
 
-def _drawn(column: Column, part: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _draw(column: ColumnPair, part: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     size = column.covers.size
     count = int(np.clip(round(part * size), 1, size))
     asked = np.zeros(size, bool)

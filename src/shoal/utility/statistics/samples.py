@@ -55,10 +55,14 @@ def kolmogorov_smirnov(original: Floats, published: Floats) -> Finding:
     >>> found.statistic, round(found.p_value, 3)
     (0.25, 1.0)
     """
+    return kolmogorov_of(distance(original[:, None], published[:, None]).largest, len(original), len(published))
+
+
+def kolmogorov_of(apart: float, original: int, published: int) -> Finding:
+    """Return the same from the distance and the sizes of the samples."""
     from scipy.special import kolmogorov
 
-    apart = distance(original[:, None], published[:, None]).largest
-    size = len(original) * len(published) / (len(original) + len(published))
+    size = original * published / (original + published)
     return Finding(apart, float(kolmogorov(np.sqrt(size) * apart)))
 
 

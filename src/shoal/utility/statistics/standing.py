@@ -5,7 +5,7 @@ Its *midpoint*; its records spread *uniformly* over it; or a statistic of its *c
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterable
 from typing import Literal
 
@@ -13,14 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
+from shoal.encoding.labels import read_label
 from shoal.encoding.types import Floats
 
 Standing = Literal["midpoint", "uniform", "class"]
 """What stands for a range: its midpoint, its records spread evenly over it, or a mean that is known of it."""
-
-_NUMBER = r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)"
-_RANGE = re.compile(rf"^\[{_NUMBER}, {_NUMBER}([\])])$")
-_BETWEEN = re.compile(rf"^{_NUMBER} - {_NUMBER}$")
 
 
 def numbers(
@@ -56,14 +53,11 @@ def _ends(text: str, domain: tuple[float, float]) -> tuple[float, float] | None:
     """Return what a text covers; a range of whole numbers covers half a unit more on both sides."""
     if text == STAR:
         return domain
-    closed = _RANGE.match(text)
-    if closed and closed[3] == "]" and "." not in text:
-        return float(closed[1]) - 0.5, float(closed[2]) + 0.5
-    found = closed or _BETWEEN.match(text)
-    try:
-        return (float(found[1]), float(found[2])) if found else (float(text), float(text))
-    except ValueError:
+    shown = read_label(text, "float")
+    if shown.form not in ("value", "range") or not (math.isfinite(shown.least) and math.isfinite(shown.greatest)):
         return None
+    is_whole = shown.form == "range" and shown.with_greatest and "." not in text
+    return shown.least - 0.5 * is_whole, shown.greatest + 0.5 * is_whole
 
 
 def placed(lows: Floats, highs: Floats, kinds: npt.NDArray[np.intp], standing: Standing) -> Floats:

@@ -1,0 +1,246 @@
+"""AnswerVerifier: compares an answer with the table that was audited, before it leaves.
+
+It shares the dictionary with the code that cuts answers (how a published range is read), not the cutting: records are
+looked up in the audited table, groups are counted again. Which records match the condition is taken from the answer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import isclose
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.encoding.domains import STAR
+from shoal.encoding.types import Bools, Ints
+from shoal.errors import AuditFailed
+from shoal.gateway.evaluation import Evaluation
+from shoal.gateway.labels import Meanings
+from shoal.gateway.request import Item, Request
+
+_PROJECTIONS = 64
+"""Combinations of columns whose records are counted once for all answers."""
+_TOLERANCE = 1e-9
+"""Sums of the same numbers may differ so much with their order."""
+_PERSONS = "persons"
+_Counts = tuple[npt.NDArray[np.uint64], Ints]
+"""Hashes of records of 64 bits, sorted, and how often each record occurs."""
+
+
+class _Cell(NamedTuple):
+    """A group as it is recounted."""
+
+    persons: int
+    figures: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class AnswerVerifier:
+    """Verifies that answers show nothing that the audited table does not hold.
+
+    - A record of an answer occurs in the table, at least as often as in the answer.
+    - A group of an answer occurs in the table, and once in the answer, with at least k persons; its figures follow from
+      the published records.
+    - Groups that are left out cannot be worked out from a total: wherever one is, at least two are, with k persons.
+
+    Examples
+    --------
+    >>> from shoal.gateway.evaluation import QueryableTable, evaluate
+    >>> audited = pl.DataFrame({"age": ["[20, 29]", "[30, 39]"]})
+    >>> readers, request = {"age": Meanings("integer")}, Request("people", (Item("age", "age"),))
+    >>> verifier = AnswerVerifier(audited, readers, k=2)
+    >>> verifier.verify(request, evaluate(request, QueryableTable(audited, readers)))
+    >>> verifier.verify(request, evaluate(request, QueryableTable(pl.DataFrame({"age": ["24", "31"]}), readers)))
+    Traceback (most recent call last):
+        ...
+    shoal.errors.AuditFailed: people: the answer shows a record that the release does not hold.
+    """
+
+    audited: pl.DataFrame
+    readers: Mapping[str, Meanings]
+    """Column → how to read it; columns that the audited table lacks show ``*``."""
+    k: int = 1
+    """The least persons of a group; 1 where the table is shown as it is."""
+    subjects: pl.Series | None = None
+    """The person of each record; ``None`` where each record is one."""
+    _counts: dict[tuple[str, ...], _Counts] = field(default_factory=dict, repr=False, compare=False)
+    _hashes: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
+    _midpoints: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
+
+    def verify(self, request: Request, answer: Evaluation) -> None:
+        """Raise if an answer shows anything that it must not.
+
+        Raises
+        ------
+        AuditFailed
+            It does; the text holds no data.
+        """
+        if answer.table.columns != [item.name for item in request.items]:
+            raise _failure(request, "the answer has other columns than were asked for")
+        if len(answer.matched) != self.audited.height:
+            raise _failure(request, "the answer is made of the records of another table")
+        if request.limit is not None and answer.table.height > request.limit:
+            raise _failure(request, "the answer has more records than were asked for")
+        if not request.aggregates and answer.table.height > answer.matched.sum():
+            raise _failure(request, "the answer has more records than match the condition")
+        keys = [item for item in request.items if not item.function]
+        if any(answer.table[item.name].dtype != self._column(str(item.column)).dtype for item in keys):
+            raise _failure(request, "the answer shows values of another kind than the release")
+        if request.aggregates:
+            self._verify_groups(request, answer)
+        else:
+            self._verify_records(request, answer)
+
+    def _verify_records(self, request: Request, answer: Evaluation) -> None:
+        columns = tuple(str(item.column) for item in request.items)
+        published = self._counts.get(columns)
+        if published is None:
+            if len(self._counts) >= _PROJECTIONS:
+                self._counts.clear()
+            published = self._counts[columns] = _count_rows(map(self._column, columns))
+        if not _is_part(_count_rows(answer.table), published):
+            raise _failure(request, "the answer shows a record that the release does not hold")
+
+    def _column(self, name: str) -> pl.Series:
+        if name in self.audited.columns:
+            return self.audited[name]
+        return pl.Series([STAR], dtype=pl.String).new_from_index(0, self.audited.height)
+
+    def _hash(self, name: str) -> pl.Series:
+        """Return a column's values as numbers of 64 bits, which compare sooner than texts."""
+        if name not in self._hashes:
+            self._hashes[name] = self._column(name).hash()
+        return self._hashes[name]
+
+    def _verify_groups(self, request: Request, answer: Evaluation) -> None:
+        if not request.group_by and all(column.null_count() == column.len() for column in answer.table):
+            return  # nobody, or too few to be shown
+        cells = self._recount(request, answer.matched)
+        large = {key: cell for key, cell in cells.items() if cell.persons >= self.k or self.k <= 1}
+        selected = [request.group_by.index(str(item.column)) for item in request.items if not item.function]
+        hashes = [answer.table[item.name].hash().to_list() for item in request.items if not item.function]
+        shown = list(zip(*hashes, strict=True)) if hashes else [()] * answer.table.height
+        known = Counter(tuple(key[index] for index in selected) for key in large)
+        if Counter(shown) - known:
+            raise _failure(request, "the answer shows a group that the release does not hold, or one of fewer than k")
+        figures = [answer.table[item.name].to_list() for item in request.items if item.function]
+        if set(selected) != set(range(len(request.group_by))):  # which group a figure is about is not shown
+            recounted = zip(*(cell.figures for cell in large.values()), strict=True)
+            correct = all(map(_occur, figures, recounted))
+        else:
+            named = {tuple(key[index] for index in selected): key for key in large}
+            keys = [named[key] for key in shown]
+            correct = all(map(_are_near, zip(*figures, strict=True), (large[key].figures for key in keys)))
+            if request.limit is None and self.k > 1:
+                self._verify_totals(request, cells, set(keys))
+        if not correct:
+            raise _failure(request, "a figure of the answer does not follow from the release")
+
+    def _recount(self, request: Request, matched: Bools) -> dict[tuple[int, ...], _Cell]:
+        """Count the groups of the records that an answer is made of: hashes of their keys, persons, figures."""
+        groups = [f"g{index}" for index in range(len(request.group_by))]
+        figures = {f"a{index}": item for index, item in enumerate(request.items) if item.function}
+        columns = _number(map(self._hash, request.group_by), "g")
+        columns += [self._values(item).alias(name) for name, item in figures.items()]
+        persons = pl.len()
+        if self.subjects is not None:
+            columns.append(self.subjects.alias(_PERSONS))
+            persons = pl.col(_PERSONS).n_unique()
+        counts = [persons.alias(_PERSONS), *(_figure(item, name).alias(name) for name, item in figures.items())]
+        records = pl.DataFrame(columns).filter(pl.Series(matched))
+        cells = records.group_by(groups).agg(counts) if groups else records.select(counts)
+        width = len(groups)
+        return {row[:width]: _Cell(row[width], row[width + 1 :]) for row in cells.iter_rows()}
+
+    def _values(self, item: Item) -> pl.Series:
+        """Return what a figure is made of: the published values, or the midpoints of published ranges."""
+        name = item.column
+        if name is None:
+            return pl.Series([True]).new_from_index(0, self.audited.height)
+        column = self._column(name)
+        if item.function == "count" or column.dtype.is_numeric() or self.readers[name].exact:
+            return column
+        if name not in self._midpoints:
+            middles = {value: self.readers[name].of(value).middle for value in column.unique()}
+            self._midpoints[name] = pl.Series([middles[value] for value in column], dtype=pl.Float64)
+        return self._midpoints[name]
+
+    def _verify_totals(
+        self, request: Request, cells: Mapping[tuple[int, ...], _Cell], shown: Set[tuple[int, ...]]
+    ) -> None:
+        """Raise if a group that is left out could be worked out from a total and the groups beside it."""
+        suppressed = cells.keys() - shown
+        indices = range(len(request.group_by)) if suppressed else ()
+        for kept in (kept for size in indices for kept in combinations(indices, size)):
+            open_totals = {tuple(key[index] for index in kept) for key in shown}
+            persons: dict[tuple[int, ...], list[int]] = {}
+            for key in suppressed:
+                persons.setdefault(tuple(key[index] for index in kept), []).append(cells[key].persons)
+            combine = sum if self.subjects is None else max
+            if any(
+                len(persons[total]) < 2 or combine(persons[total]) < self.k for total in open_totals & persons.keys()
+            ):
+                raise _failure(request, "a group that is left out could be worked out from a total")
+
+
+def _failure(request: Request, what: str) -> AuditFailed:
+    return AuditFailed(what, where=request.table)
+
+
+def _number(columns: Iterable[pl.Series], prefix: str) -> list[pl.Series]:
+    """Name columns by numbers: polars reads some names as patterns."""
+    return [column.alias(f"{prefix}{index}") for index, column in enumerate(columns)]
+
+
+def _count_rows(columns: Iterable[pl.Series]) -> _Counts:
+    """Return the hashes of a table's distinct records, sorted, and how often each occurs."""
+    return np.unique(pl.DataFrame(_number(columns, "c")).hash_rows().to_numpy(), return_counts=True)
+
+
+def _is_part(part: _Counts, whole: _Counts) -> bool:
+    """Whether every counted record of one table occurs in another, at least as often."""
+    (hashes, counts), (known, known_counts) = part, whole
+    if not len(known):
+        return not len(hashes)
+    index = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    return bool(((known[index] == hashes) & (known_counts[index] >= counts)).all())
+
+
+def _figure(item: Item, name: str) -> pl.Expr:
+    value = pl.col(name)
+    if item.column is None:
+        return pl.len()
+    total = pl.when(value.count() > 0).then(value.sum())
+    figures = {"count": value.count(), "sum": total, "avg": value.mean(), "min": value.min(), "max": value.max()}
+    return figures[str(item.function)]
+
+
+def _occur(figures: Sequence[Any], recounted: Sequence[Any]) -> bool:
+    """Whether each figure is that of some group."""
+    values = [figure for figure in figures if figure is not None]
+    known = sorted(figure for figure in recounted if figure is not None)
+    for value in values:
+        after = bisect_left(known, value)
+        if not any(_are_near([value], [figure]) for figure in known[max(after - 1, 0) : after + 1]):
+            return False
+    return True
+
+
+def _are_near(figures: Sequence[Any], recounted: Sequence[Any]) -> bool:
+    """Whether figures are the same, but for the rounding of sums."""
+    return all(
+        left == right
+        or (
+            isinstance(left, float)
+            and isinstance(right, float)
+            and isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        )
+        for left, right in zip(figures, recounted, strict=True)
+    )

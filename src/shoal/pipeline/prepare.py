@@ -1,0 +1,77 @@
+"""prepare(): a table as the rest of the road needs it: counted, treated, found to fit its policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from shoal.auditing import OriginalTable
+from shoal.engines.base import TableEngine
+from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
+from shoal.engines.treatments import treat
+from shoal.errors import Misfit
+from shoal.pipeline.check import layout_faults, require_fit
+from shoal.pipeline.pseudonyms import Key, pseudonymize
+from shoal.policy import Policy
+from shoal.policy.published_columns import published_columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A table that fits its policy."""
+
+    engine: TableEngine
+    """Where it lies."""
+    given: CountedTable
+    """As the engine counted it."""
+    words: TableDictionary
+    """As it is treated, with what its columns hold."""
+    named: CountedTable
+    """The same with pseudonyms, where the policy asks for them."""
+
+    @cached_property
+    def original(self) -> OriginalTable:
+        """The original as an audit compares with it; who reads its columns is made once for all audits."""
+        return OriginalTable(self.words.table, self.policy)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self.words.policy
+
+
+def prepare(engine: TableEngine, policy: Policy, key: Key | None = None) -> Prepared:
+    """Count a table and see that it fits its policy.
+
+    Raises
+    ------
+    Misfit
+        Everything that does not fit, at once; what the names of the columns tell before any record is read.
+    """
+    faults = [fault for fault in layout_faults(engine.columns, policy) if fault.kind == "fault"]
+    faults += engine.uncounted_faults()
+    if faults and engine.reads_late:
+        raise Misfit(faults)
+    return prepare_counted(engine, engine.count(needed_columns(engine.columns, policy)), policy, key)
+
+
+def prepare_counted(engine: TableEngine, given: CountedTable, policy: Policy, key: Key | None = None) -> Prepared:
+    """See that a table that was counted fits its policy."""
+    words = look_up(given, policy)
+    named = words.table.with_frame(pseudonymize(words.table.frame, policy, key))
+    return Prepared(engine=engine, given=given, words=words, named=named)
+
+
+def look_up(given: CountedTable, policy: Policy) -> TableDictionary:
+    """Return a table treated as the policy says, with what its columns hold; raise where the two do not fit."""
+    words = TableDictionary(treat(given, policy), policy)
+    require_fit(given, words)
+    return words
+
+
+def needed_columns(columns: tuple[str, ...], policy: Policy) -> list[str]:
+    """Return the columns that are published, or looked at while the others are made; in the order of the table."""
+    shown = published_columns(columns, policy)
+    looked_at = {policy.subject, policy.survey_weight, *policy.requested_k, *policy.pseudonyms}
+    return [name for name in columns if name in shown or name in looked_at]

@@ -1,0 +1,21 @@
+"""published_columns(): what a release of a table has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from shoal.policy.policy import Policy
+
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def published_columns(columns: Sequence[str], policy: Policy) -> list[str]:
+    """Return the columns that a release of this table has, in the table's order.
+
+    The row index that pandas wrote into a file is not one of them, unless the policy names it.
+    """
+    shown = {*policy.quasi_identifiers, *policy.sensitive, *policy.pseudonyms.values()}
+    if policy.others == "keep":
+        shown |= {name for name in columns if not _INDEX.fullmatch(name)} - set(policy.hidden)
+    return [name for name in columns if name in shown]
