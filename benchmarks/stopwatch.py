@@ -19,15 +19,15 @@ from unittest.mock import patch
 STAGES = {
     "shoal.policy.policy:Policy.read": "reading",
     "shoal.engines.memory.files:read_file": "reading",
-    "shoal.pipeline.check:check": "checking",
+    "shoal.pipeline.check:require_fit": "checking",
     "shoal.pipeline.encode:encode": "encoding",
     "shoal.recodings.equivalence_classes:publish": "publishing",
-    "shoal.pipeline.publish:apply": "publishing",
-    "shoal.auditing.verdict:audit": "auditing",
+    "shoal.pipeline.publish:publish": "publishing",
+    "shoal.auditing.audit:audit_table": "auditing",
     "shoal.auditing.fidelity:Fidelity.compare": "statistics",
     "shoal.auditing.truth:record_faults": "verification",
     "shoal.auditing.hygiene:bytes_faults": "verification",
-    "shoal.pipeline.release:other_records": "verification",
+    "shoal.pipeline.verify:other_records": "verification",
     "shoal.engines.fingerprint:fingerprint": "fingerprint",
     "shoal.engines.memory.write:to_bytes": "writing",
     "shoal.engines.memory.write:write_bytes": "writing",
@@ -37,8 +37,8 @@ STAGES = {
 COUNTED = {
     "shoal.engines.columns:column_domain": "column_domain",
     "shoal.hierarchies.base:Hierarchy.build": "hierarchy building",
-    "shoal.engines.treatments:treated": "treatment",
-    "shoal.pipeline.check:check": "check",
+    "shoal.engines.treatments:treat": "treatment",
+    "shoal.pipeline.check:require_fit": "check",
 }
 """Function → what its calls are called."""
 

@@ -137,7 +137,7 @@ def test_half_open_ranges_of_dates() -> None:
 def test_periods_in_tables_of_others(text: str, covered: int) -> None:
     days = pl.DataFrame({"day": [date(2020, 1, 31), date(2020, 2, 1), date(2020, 12, 31), date(2021, 6, 1)]})
     for raw in (days, days.select(pl.col("day").cast(pl.Datetime("us")) + timedelta(hours=9))):
-        reader = Reader(raw, "day", Roles(quasi_identifiers=["day"]))
+        reader = Reader(CountedTable(raw), "day", Roles(quasi_identifiers=["day"]))
         assert [reader.covers(text, value) for value in raw["day"].cast(pl.String)].count(True) == covered
         assert reader.penalty(text) is not None
 

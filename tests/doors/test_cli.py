@@ -309,11 +309,11 @@ def test_persons_can_be_audited_again_by_the_owner(case: Path) -> None:
 def test_a_run_that_is_stopped_while_it_writes_leaves_nothing(case: Path) -> None:
     """SIGTERM comes when the release is on the disk and its bytes are about to be searched."""
     slow = (
-        "import os, pathlib, signal, shoal.pipeline.release as r; from shoal.cli import run\n"
+        "import os, pathlib, signal, shoal.pipeline.verify as r; from shoal.cli import run\n"
         "def stop(*_):\n"
         "    assert list(pathlib.Path('out').rglob('release.csv'))\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "r.bytes_faults = stop\n"
+        "r.blocks_faults = stop\n"
         "run()"
     )
     run_afresh("anonymize", "data.csv", "-p", "policy.yaml", "-o", "out", check=143, code=slow, cwd=case)

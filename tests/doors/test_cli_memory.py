@@ -100,11 +100,11 @@ def test_what_cannot_be_done_is_told(more: list[str], code: int, words: str, cas
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_while_it_reads_back_leaves_nothing(how: signal.Signals, case: Path) -> None:
     stopping = (
-        "import os, pathlib, shoal.engines.files.verify as v; from shoal.cli import run\n"
+        "import os, pathlib, shoal.pipeline.verify as v; from shoal.cli import run\n"
         "def stop(*_, **__):\n"
         f"    assert list(pathlib.Path({str(case)!r}).rglob('.shoal-*/release.csv'))\n"
         f"    os.kill(os.getpid(), {int(how)})\n"
-        "v.open_scan = stop\n"
+        "v.other_records = stop\n"
         "run()"
     )
     asked = ("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--memory", "1GB")

@@ -41,6 +41,7 @@ POLICY = shoal.Policy(
     sensitive=["illness"],
     models=[{"name": "k-anonymity", "k": 4}],
     algorithm="mondrian",
+    others="drop",
 )
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -151,6 +152,7 @@ def test_what_cannot_be_counted_is_refused_in_the_same_words(lay: Callable[[pl.D
         algorithm={"name": "fixed-levels", "levels": {"age": 3, "zip": 0}},
         seed=2**70,
         max_suppressed=1.0,
+        suppressed="drop",
     )
     laid = lay(PEOPLE)
     if isinstance(laid.table, pl.DataFrame):

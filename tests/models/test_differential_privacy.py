@@ -18,6 +18,8 @@ from scipy.stats import binom
 
 import shoal
 from shoal import registry as catalog
+from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.models import DifferentialPrivacy
 from shoal.models._sampling import delta_of, greatest_share, least_alike
@@ -185,8 +187,9 @@ def test_a_release(adult: pl.DataFrame, tmp_path: Path) -> None:
 def test_the_release_is_the_sample_cut_at_k(adult: pl.DataFrame) -> None:
     """Against a plain way: draw, label, count, cut."""
     made = shoal.anonymize(adult, policy())
-    encoded = encode.encode(adult, policy())
-    codes = [encode.encode_column(adult, name, policy())[1] for name in ("age", "sex")]
+    words = TableDictionary(CountedTable(adult), policy())
+    encoded = encode.encode(words)
+    codes = [encode.encode_column(words, name)[1] for name in ("age", "sex")]
     model = policy().models[0]
     assert isinstance(model, DifferentialPrivacy)
     sample = adult.filter(pl.Series(draw_sample(codes, model.sample_share, SECRET)))

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
+from shoal import CountedTable
 
 from .checks import run_case
 from .matching import assign
@@ -60,9 +62,12 @@ def lie(change: Callable[[Any], Any]) -> Any:
 
 
 def with_table(release: Any, **columns: Any) -> Any:
-    return dataclasses.replace(
-        release, table=release.table.with_columns(**{k: pl.Series(v) for k, v in columns.items()})
-    )
+    return showing(release, release.table.with_columns(**{k: pl.Series(v) for k, v in columns.items()}))
+
+
+def showing(release: Any, table: pl.DataFrame) -> Any:
+    published = dataclasses.replace(release.published, table=CountedTable(table))
+    return dataclasses.replace(release, published=published)
 
 
 def with_audit(release: Any, **claims: Any) -> Any:
@@ -87,10 +92,10 @@ LIES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sensitive values of another class": (lambda r: with_table(r, s=["z", "y", "x", "y", "x", "x"]), "untrue"),
     "more stars than may be": (lambda r: with_table(r, q=["*", "*", "b", "b", "c", "c"]), "over-suppressed"),
     "an identifier": (lambda r: with_table(r, id=["person-0"] * 6), "columns"),
-    "a column less": (lambda r: dataclasses.replace(r, table=r.table.drop("s")), "columns"),
+    "a column less": (lambda r: showing(r, r.table.drop("s")), "columns"),
     "a claim of k one higher": (_claim_more, "attained"),
     "fewer suppressed than there are": (lambda r: with_audit(r, left_out=1), "figure"),
-    "more classes than there are": (lambda r: with_audit(r, classes=9), "figure"),
+    "more classes than there are": (lambda r: with_audit(r, sizes=np.full(9, 2)), "figure"),
     "another loss": (_cheaper, "loss certainty-penalty"),
     "a bound above the loss": (lambda r: with_audit(r, claimed_bound=0.7), "bound"),
 }
@@ -176,7 +181,7 @@ def test_an_audit_that_refuses_a_good_release_is_found() -> None:
 def test_an_order_that_decides_is_found() -> None:
     def ordered(table: Any, policy: Any, **more: Any) -> Any:
         release = REAL(table, policy, **more)
-        return dataclasses.replace(release, table=release.table if table["q"][0] == "a" else release.table.reverse())
+        return showing(release, release.table if table["q"][0] == "a" else release.table.reverse())
 
     moved = [{**column, "values": column["values"]} for column in CASE["columns"]]
     with mock.patch("shoal.anonymize", ordered):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engines.files.budget import Budget, format_size, resident
+from shoal.engines.files.budget import Budget, default_memory, format_size, resident
 from shoal.engines.files.count import count
 from shoal.engines.files.scan import open_scan
 from shoal.errors import OverBudget, TableError
@@ -137,7 +137,7 @@ def test_too_little_is_told(memory: str | int) -> None:
 
 
 def test_half_of_the_machine_by_default() -> None:
-    assert Budget.of(None).bytes > 10**8
+    assert default_memory() > 10**8
     assert format_size(Budget.of("4GB").bytes) == "4 GB"
     assert resident() >= 0
 

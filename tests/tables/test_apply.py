@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.pipeline.publish import published_columns
 from shoal.policy import Policy
+from shoal.policy.published_columns import published_columns
 
 SECRET = "a secret that is longer than twelve letters"
 PUBLIC = "a value that is longer than twelve letters"
@@ -65,8 +65,8 @@ def test_labels_that_are_not_used_are_not_kept() -> None:
 def test_columns_keep_their_order_and_hidden_ones_are_gone() -> None:
     frame = pl.DataFrame({name: ["x"] for name in ("z", "name", "q", "a", "__index_level_0__", "person")})
     asked = policy(identifiers=["name"], subject="person", sensitive=["a"])
-    assert published_columns(frame, asked) == ["z", "q", "a"]
-    assert published_columns(frame, asked.replace(others="drop")) == ["q", "a"]
+    assert published_columns(frame.columns, asked) == ["z", "q", "a"]
+    assert published_columns(frame.columns, asked.replace(others="drop")) == ["q", "a"]
 
 
 def test_records_stand_in_the_order_of_what_is_published() -> None:

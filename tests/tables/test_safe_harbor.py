@@ -14,7 +14,7 @@ from tests.strategies import any_tables, publishable, starred_columns
 
 import shoal
 from shoal.auditing import treatments as audited
-from shoal.engines.treatments import SPARSE, SPARSE_2000, treat
+from shoal.engines.treatments import SPARSE, SPARSE_2000, treat_column
 from shoal.explore.suggest import suggest
 from shoal.policy import Policy
 from shoal.profiling.profile import profile_column
@@ -133,7 +133,7 @@ def test_ranges_must_be_true_of_the_oldest() -> None:
 def test_the_lists_of_zip_codes() -> None:
     assert len(SPARSE_2000.split()) == 17  # HHS: "the 17 restricted ZIP codes"
     assert set(audited._SPARSE.split()) == SPARSE
-    assert treat(pl.Series([f"{code}01" for code in sorted(SPARSE)]), "zip3").unique().to_list() == ["000"]
+    assert treat_column(pl.Series([f"{code}01" for code in sorted(SPARSE)]), "zip3").unique().to_list() == ["000"]
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_the_lists_of_zip_codes() -> None:
     ],
 )  # fmt: skip
 def test_treatments(values: list[Any], treatment: Any, left: list[Any]) -> None:
-    once = treat(pl.Series("x", values), treatment)
+    once = treat_column(pl.Series("x", values), treatment)
     assert once.to_list() == left
-    assert treat(once, treatment).to_list() == left  # treating again changes nothing
+    assert treat_column(once, treatment).to_list() == left  # treating again changes nothing
 
 
 def treated_policy(**columns: Any) -> Policy:

@@ -133,7 +133,7 @@ class Frame(pd.DataFrame):
 def test_tables_made_from_pandas_are_pandas_tables() -> None:
     source = open_table(Frame({"a": held([1, "x"])}, index=[5, 5]))
     assert source.library == "pandas"
-    assert type(source.restore(source.frame)) is pd.DataFrame
+    assert type(source.restore_frame(source.frame)) is pd.DataFrame
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_tables_made_from_pandas_are_pandas_tables() -> None:
 )
 def test_pandas_gets_back_what_it_gave(values: list[Any]) -> None:
     frame = pl.DataFrame({"a": values})
-    table = open_table(pd.DataFrame({"x": [1]})).restore(frame)
+    table = open_table(pd.DataFrame({"x": [1]})).restore_frame(frame)
     assert isinstance(table.index, pd.RangeIndex)
     assert read(table).cast(pl.String).equals(frame.cast(pl.String))
 
@@ -199,7 +199,7 @@ if ARROW:
 
     def test_a_relation_outlives_the_frame_that_it_shows() -> None:
         source = open_table(duckdb.sql("SELECT 1 AS a"))
-        relation = source.restore(pl.DataFrame({"a": ["x", None], "b": [1, 2]}))
+        relation = source.restore_frame(pl.DataFrame({"a": ["x", None], "b": [1, 2]}))
         assert relation.fetchall() == [("x", 1), (None, 2)]
 
 else:

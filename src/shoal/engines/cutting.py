@@ -21,23 +21,23 @@ _BINS = 256
 
 @dataclass(frozen=True)
 class Tree:
-    """Cuts: records whose code is at most ``places`` go to node ``lefts``, others to the node after it.
+    """Cuts: records whose code is at most ``indices`` go to node ``lefts``, others to the node after it.
 
     Examples
     --------
-    >>> tree = Tree().cut(0, column=1, place=4)
+    >>> tree = Tree().cut(0, column=1, index=4)
     >>> tree.leaves_of(np.array([[9, 4], [0, 5]]))
     array([1, 2])
     """
 
     columns: Ints = field(default_factory=lambda: np.array([-1]))
     """The column that is cut at each node, -1 for a leaf."""
-    places: Ints = field(default_factory=lambda: np.array([0]))
+    indices: Ints = field(default_factory=lambda: np.array([0]))
     lefts: Ints = field(default_factory=lambda: np.array([-1]))
 
     def cut(self, node: int, column: int, index: int) -> Tree:
         """Return the tree with a leaf cut in two."""
-        columns, indices, lefts = (np.append(one, [-1, -1]) for one in (self.columns, self.places, self.lefts))
+        columns, indices, lefts = (np.append(one, [-1, -1]) for one in (self.columns, self.indices, self.lefts))
         columns[node], indices[node], lefts[node] = column, index, len(self.columns)
         return Tree(columns, indices, lefts)
 
@@ -47,7 +47,7 @@ class Tree:
         inside = np.arange(len(codes)) if self.columns[0] >= 0 else np.zeros(0, np.int64)
         while len(inside):
             node = at[inside]
-            right = codes[inside, self.columns[node]] > self.places[node]
+            right = codes[inside, self.columns[node]] > self.indices[node]
             at[inside] = self.lefts[node] + right
             inside = inside[self.columns[at[inside]] >= 0]
         return at

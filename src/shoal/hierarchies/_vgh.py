@@ -33,8 +33,8 @@ class VghRange:
 
     Examples
     --------
-    >>> Range.of("[0:25)", "example")
-    Range(text='[0:25)', low=0.0, high=25.0, with_low=True, with_high=False)
+    >>> VghRange.of("[0:25)", "example")
+    VghRange(text='[0:25)', low=0.0, high=25.0, with_low=True, with_high=False)
     """
 
     text: str
@@ -197,8 +197,8 @@ def interval_breaks(root: VghNode, where: str) -> list[list[float]]:
 
     Examples
     --------
-    >>> ranges = [VghNode(Range.of(text, "")) for text in ("[0:10]", "[10:20]")]
-    >>> interval_breaks(VghNode(Range.of("[0:20]", ""), under=tuple(ranges)), "example")
+    >>> ranges = [VghNode(VghRange.of(text, "")) for text in ("[0:10]", "[10:20]")]
+    >>> interval_breaks(VghNode(VghRange.of("[0:20]", ""), under=tuple(ranges)), "example")
     [[0.0, 10.0, 20.0]]
     """
     levels: list[list[VghNode]] = []
@@ -248,8 +248,8 @@ def nest_categories(root: VghNode, codes: CodedCategories, where: str) -> dict[s
 
     Examples
     --------
-    >>> ranges = [VghNode(Range.of(text, "")) for text in ("[0:1]", "[2:2]")]
-    >>> nest_categories(VghNode(Range.of("[0:2]", ""), under=tuple(ranges)), [("a", 0), ("b", 1), ("c", 2)], "example")
+    >>> ranges = [VghNode(VghRange.of(text, "")) for text in ("[0:1]", "[2:2]")]
+    >>> nest_categories(VghNode(VghRange.of("[0:2]", ""), under=tuple(ranges)), [("a", 0), ("b", 1), ("c", 2)], "example")
     {'*': {'[0:1]': ['a', 'b'], 'c': ['c']}}
     """
     outside = [category for category, code in codes if not root.range.holds(code)]
