@@ -84,8 +84,8 @@ def test_an_audit_looks_at_the_order_and_the_bytes(case: Path) -> None:
     [
         (["--memory", "some"], 1, "is no size"),
         (["--memory", "1KB"], 1, "too little to work with"),
-        (["--memory", "1GB", "--format", "excel"], 1, "cannot be written in parts"),
-        (["--memory", "1GB", "--subjects", "x.csv"], 2, "needs the records one by one"),
+        (["--memory", "1GB", "--format", "excel"], 1, "the files engine does not write it"),
+        (["--memory", "1GB", "--subjects", "x.csv"], 1, "the policy counts records, not persons"),
         (["--memory", "1GB", "--sheet", "x"], 2, "needs the records one by one"),
     ],
     ids=str,
@@ -104,7 +104,7 @@ def test_a_run_that_is_stopped_while_it_reads_back_leaves_nothing(how: signal.Si
         "def stop(*_, **__):\n"
         f"    assert list(pathlib.Path({str(case)!r}).rglob('.shoal-*/release.csv'))\n"
         f"    os.kill(os.getpid(), {int(how)})\n"
-        "v.other_records = stop\n"
+        "v.check_order = stop\n"
         "run()"
     )
     asked = ("anonymize", case / "data.csv", "-p", case / "policy.yaml", "-o", case / "out", "--memory", "1GB")

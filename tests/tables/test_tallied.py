@@ -102,8 +102,17 @@ def test_times_that_are_no_counts(times: list[Any]) -> None:
 
 def test_what_a_tally_cannot_do_is_refused() -> None:
     table, policy = shoal.datasets.load("patients")
-    with pytest.raises(Misfit, match="one by one"):
-        shoal.anonymize(tally(table), policy.replace(output="statistics"))
+    drawn = policy.replace(
+        models=[{"name": "differential-privacy", "epsilon": 2.0, "delta": 0.01}],
+        algorithm={"name": "fixed-levels", "levels": dict.fromkeys(policy.quasi_identifiers, 1)},
+        seed=2**70,
+        suppressed="drop",
+        max_suppressed=1.0,
+        sensitive=[],
+        others="drop",
+    )
+    with pytest.raises(Misfit, match="each record is drawn by itself"):
+        shoal.anonymize(tally(table), drawn)
     with pytest.raises(Misfit, match="one by one"):
         shoal.audit(tally(table), policy, attacks=True)
 

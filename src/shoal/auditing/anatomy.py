@@ -48,7 +48,7 @@ def audit_anatomy(compared: Compared) -> Audit:
     group, the order of neither tells anything and, where the original is given, all values are those of the original.
     """
     frame, policy, beside = compared.whole, compared.policy, compared.companion
-    raw = None if compared.original is None else compared.original.frame
+    raw = None if compared.original is None else compared.original.table.expand()
     faults = [*_columns(frame, beside, raw, policy), *pseudonym_faults(frame, raw, policy)]
     tables = None if faults else _read(frame, beside, policy)
     if tables is None:
@@ -58,11 +58,24 @@ def audit_anatomy(compared: Compared) -> Audit:
     faults += [*beside.bytes_faults(raw), *CompanionTable(frame, compared.path).bytes_faults(raw)]
     faults += [*_groups(tables, policy.models[0].asked), *_order(tables)]
     if raw is not None:
-        faults += _against(frame, tables, raw, policy, compared.rows)
+        faults += _against(frame, tables, raw, policy, _single_records(compared))
     groups = tables.held.group_by("group").agg(pl.len().alias("values"), pl.col("records").sum()).sort("group")
     (on,), sizes = policy.sensitive, groups["records"].to_numpy().astype(np.int64)
     census = Census(sizes=sizes, values={on: groups["values"].to_numpy().astype(np.int64)})
     return _verdict(frame, raw, policy, sizes, policy.models[0].recount(census), [*faults, ONLY_THE_LINK])
+
+
+def _single_records(compared: Compared) -> pl.Series | None:
+    """Return the original record of each published one, numbered as if equal ones stood one by one."""
+    rows = compared.rows
+    if rows is None or compared.original is None or not compared.original.table.is_counted:
+        return rows
+    counts = compared.original.table.record_counts
+    rank = pl.DataFrame([rows.alias("row")]).select(pl.int_range(pl.len()).over("row")).to_series().to_numpy()
+    if rows.max() >= len(counts) or (rank >= counts[rows.to_numpy()]).any():  # type: ignore[operator]
+        return pl.Series([], dtype=pl.Int64)  # more of a record than there are
+    first = np.cumsum(counts) - counts
+    return pl.Series(first[rows.to_numpy()] + rank)
 
 
 def _verdict(

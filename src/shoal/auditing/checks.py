@@ -178,7 +178,7 @@ BEFORE_COUNTING = (
     Question(
         "form",
         "Do ends, class numbers, statistics and pseudonyms tell what they may, and no more?",
-        lambda c: form_faults(c.whole, c.original, c.policy, c.companion, c.rows),
+        lambda c: form_faults(c.published.with_frame(c.whole), c.original, c.policy, c.companion, c.rows),
         concerns=lambda policy: policy.output != Generalized() or bool(policy.pseudonyms),
     ),
     Question(

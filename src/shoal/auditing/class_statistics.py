@@ -13,6 +13,7 @@ from shoal.auditing.reading import Reader
 from shoal.auditing.suppression import stars_everywhere
 from shoal.auditing.texts import texts_of
 from shoal.engines.columns import kind_of, plain
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.policy import Policy
 from shoal.policy.outputs import STATISTICS, least_class
@@ -25,7 +26,7 @@ _ROUNDED = 1e-13
 
 
 def statistics_faults(
-    frame: pl.DataFrame,
+    published: CountedTable,
     statistics: pl.DataFrame | None,
     original: OriginalTable | None,
     policy: Policy,
@@ -37,7 +38,7 @@ def statistics_faults(
     classes, and whether enough values are behind a mean. With the original, whether what is told is possible for the
     texts; with the original record of each published one, which only the owner knows, whether it is so.
     """
-    number = policy.output.numbered or ""
+    number, frame = policy.output.numbered or "", published.frame
     if statistics is None or number not in frame.columns:
         where = number if statistics is not None else policy.output.beside or ""
         yield Fault("a part of the release is missing", where, hint="give the second table too (beside)")
@@ -45,7 +46,7 @@ def statistics_faults(
     if statistics.columns != [number, *STATISTICS]:
         yield Fault("the columns of the statistics are others", got=", ".join(statistics.columns))
         return
-    classes, wrong = _classes(frame, policy, number)
+    classes, wrong = _classes(published, policy, number)
     yield from wrong
     told = _told(statistics, number)
     if told is None:
@@ -58,15 +59,16 @@ def statistics_faults(
     if original is not None:
         yield from _possible(told, classes, original)
     if original is not None and rows is not None:
-        yield from _true(told, frame, classes, original, rows)
+        yield from _true(told, published, classes, original, rows)
 
 
-def _classes(frame: pl.DataFrame, policy: Policy, number: str) -> tuple[pl.DataFrame, list[Fault]]:
+def _classes(published: CountedTable, policy: Policy, number: str) -> tuple[pl.DataFrame, list[Fault]]:
     """Return number, texts and size of each class, and what is wrong with the numbers."""
-    keys = [f"q{index}" for index in range(len(policy.quasi_identifiers))]
+    frame, keys = published.frame, [f"q{index}" for index in range(len(policy.quasi_identifiers))]
     texts = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
-    table = pl.DataFrame([*texts, frame[number].cast(pl.Int64, strict=False).alias("class")])
-    classes = table.group_by(["class", *keys]).agg(pl.len().cast(pl.Int64).alias("size")).sort(keys, nulls_last=False)
+    sizes = pl.Series("size", published.record_counts)
+    table = pl.DataFrame([*texts, frame[number].cast(pl.Int64, strict=False).alias("class"), sizes])
+    classes = table.group_by(["class", *keys]).agg(pl.col("size").sum()).sort(keys, nulls_last=False)
     # one to one, and in the order of the texts: a number tells nothing of its own
     if classes["class"].to_list() != list(range(1, table.select(keys).unique().height + 1)):
         return classes, [Fault("classes are not numbered one to one in the order of what they show", where=number)]
@@ -167,17 +169,19 @@ def _is_measured(raw: pl.DataFrame, name: str) -> bool:
 
 
 def _true(
-    told: pl.DataFrame, frame: pl.DataFrame, classes: pl.DataFrame, original: OriginalTable, rows: pl.Series
+    told: pl.DataFrame, published: CountedTable, classes: pl.DataFrame, original: OriginalTable, rows: pl.Series
 ) -> Iterator[Fault]:
     """Yield columns whose statistics are not those of the records."""
-    raw, policy = original.frame, original.policy
-    if len(rows) != frame.height or rows.n_unique() != len(rows) or rows.max() >= raw.height:  # type: ignore[operator]
+    raw, policy, frame = original.frame, original.policy, published.frame
+    twice = not published.is_counted and rows.n_unique() != len(rows)
+    if len(rows) != frame.height or twice or rows.max() >= raw.height:  # type: ignore[operator]
         yield Fault("the original records of the published ones are not known", got=f"{len(rows)} of {frame.height}")
         return
-    numbers = frame[policy.output.numbered or ""].cast(pl.Int64).alias("class")
+    often = np.repeat(np.arange(frame.height), published.record_counts)
+    numbers = frame[policy.output.numbered or ""].cast(pl.Int64).alias("class").gather(often)
     starred = classes.filter(pl.col("starred"))["class"]
     for name in policy.quasi_identifiers:
-        held = pl.DataFrame([numbers, plain(raw[name]).gather(rows).alias("held")])
+        held = pl.DataFrame([numbers, plain(raw[name]).gather(rows).gather(often).alias("held")])
         held = held.filter(~pl.col("class").is_in(starred.implode()))
         theirs = told.filter(pl.col("column") == name)
         same = (

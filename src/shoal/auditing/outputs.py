@@ -93,13 +93,14 @@ def drop_added(published: CountedTable, policy: Policy) -> CountedTable:
 
 
 def form_faults(
-    frame: pl.DataFrame,
+    published: CountedTable,
     original: OriginalTable | None,
     policy: Policy,
     companion: CompanionTable,
     rows: pl.Series | None,
 ) -> Iterator[Fault]:
     """Yield what is wrong with what the form of a release adds: ends, class numbers, statistics, pseudonyms."""
+    frame = published.frame
     if any(name not in frame.columns for name in policy.quasi_identifiers):
         return  # told already
     raw = None if original is None else original.frame
@@ -107,5 +108,5 @@ def form_faults(
     if policy.output.has_ends:
         yield from ends_faults(frame, original, policy)
     if policy.output.has_statistics:
-        yield from statistics_faults(frame, companion.frame, original, policy, rows)
+        yield from statistics_faults(published, companion.frame, original, policy, rows)
         yield from companion.bytes_faults(raw)

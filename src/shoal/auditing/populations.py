@@ -49,19 +49,20 @@ def match_population(
             return _match_persons(original, policy, classes), None
         except ShoalError as error:
             return Matched(), error.faults[0]
-    return _add_weights(published.frame, None if original is None else original.frame, policy, classes, weights)
+    return _add_weights(published, None if original is None else original.table, policy, classes, weights)
 
 
 def _add_weights(
-    frame: pl.DataFrame,
-    raw: pl.DataFrame | None,
+    published: CountedTable,
+    raw: CountedTable | None,
     policy: Policy,
     classes: pl.DataFrame,
     weights: pl.Series | None,
 ) -> tuple[Matched, Fault | None]:
-    name = policy.survey_weight
+    name, frame = policy.survey_weight, published.frame
     own = weights if weights is not None else frame[name] if name in frame.columns else None
-    whole = own if raw is None or name not in raw.columns else raw[name]
+    known = raw is not None and name is not None and name in raw.frame.columns
+    whole, table = (raw.frame[name], raw) if known else (own, published)  # type: ignore[index,union-attr]
     if own is None or whole is None:
         hint = "publish them, or give those of the published records (weights=)"
         return Matched(), Fault("persons cannot be counted: the weights of the survey are not published", hint=hint)
@@ -69,15 +70,17 @@ def _add_weights(
     index = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
     shown = [plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
     totals = [Decimal(0)] * len(classes)
-    for row, weight in zip(zip(*shown, strict=True), _decimals(own), strict=True):
+    for row, weight in zip(zip(*shown, strict=True), _decimals(own, published.record_counts), strict=True):
         totals[index[row]] += weight
-    return Matched(np.array([floor(total) for total in totals], np.int64), floor(sum(_decimals(whole)))), None
+    population = floor(sum(_decimals(whole, table.record_counts)))
+    return Matched(np.array([floor(total) for total in totals], np.int64), population), None
 
 
-def _decimals(column: pl.Series) -> list[Decimal]:
-    """Weights as they are written, to a millionth, rounded down."""
+def _decimals(column: pl.Series, counts: Ints) -> list[Decimal]:
+    """Return the weights as they are written, to a millionth, rounded down, each as often as its record occurs."""
     texts = plain(column).cast(pl.String).to_list()
-    return [floor(Decimal(text) * 10**6) / Decimal(10**6) if text is not None else Decimal(0) for text in texts]
+    one = [floor(Decimal(text) * 10**6) / Decimal(10**6) if text is not None else Decimal(0) for text in texts]
+    return [weight * count for weight, count in zip(one, counts.tolist(), strict=True)]
 
 
 def _match_persons(original: OriginalTable | None, policy: Policy, classes: pl.DataFrame) -> Matched:

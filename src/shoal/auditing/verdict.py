@@ -132,8 +132,8 @@ class Audit:
 
     def having(self, made: Check) -> Audit:
         """Return the audit with a check that was made elsewhere, and its faults, in the place of that of its name."""
-        checks = tuple(made if check.name == made.name else check for check in self.checks)
-        return replace(self, checks=checks, faults=(*self.faults, *made.faults))
+        checks = {**{check.name: check for check in self.checks}, made.name: made}
+        return replace(self, checks=tuple(checks.values()), faults=(*self.faults, *made.faults))
 
     def claiming(self, bound: float | None) -> Audit:
         """Return the audit with what the search claims that no local recoding can go below."""

@@ -153,6 +153,7 @@ def anonymize(
     from shoal.algorithms.bounds.lower_bound import LowerBound
     from shoal.engines.memory.write import ENDINGS
     from shoal.pipeline.anonymize import anonymize as release_of
+    from shoal.pipeline.release import require_persons
     from shoal.policy import Policy
 
     if format is not None and format not in ENDINGS:
@@ -164,6 +165,8 @@ def anonymize(
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:
         refuse_with_memory(sheet=sheet)
+    if subjects is not None:
+        require_persons(asked, subjects)
     with show.show_progress(quiet or json) as progress:
         release = release_of(data, asked, memory=memory, progress=progress, bound=effort, key=key, **given)
         files = release.write(out, format=format, statistics=statistics)

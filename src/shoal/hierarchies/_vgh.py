@@ -249,7 +249,8 @@ def nest_categories(root: VghNode, codes: CodedCategories, where: str) -> dict[s
     Examples
     --------
     >>> ranges = [VghNode(VghRange.of(text, "")) for text in ("[0:1]", "[2:2]")]
-    >>> nest_categories(VghNode(VghRange.of("[0:2]", ""), under=tuple(ranges)), [("a", 0), ("b", 1), ("c", 2)], "example")
+    >>> root = VghNode(VghRange.of("[0:2]", ""), under=tuple(ranges))
+    >>> nest_categories(root, [("a", 0), ("b", 1), ("c", 2)], "example")
     {'*': {'[0:1]': ['a', 'b'], 'c': ['c']}}
     """
     outside = [category for category, code in codes if not root.range.holds(code)]

@@ -21,9 +21,9 @@ from shoal.engines.memory.source import open_table
 from shoal.engines.treatments import treat
 from shoal.errors import Misfit
 from shoal.pipeline.check import word_faults
-from shoal.pipeline.prepare import needed_columns
 from shoal.pipeline.verify import check_order
 from shoal.policy import Policy
+from shoal.policy.published_columns import needed_columns
 
 _READING = ("delimiter", "quote", "encoding", "sheet")
 

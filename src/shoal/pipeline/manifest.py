@@ -15,6 +15,7 @@ from shoal.engines.fingerprint import fingerprint
 from shoal.policy import Policy
 from shoal.policy.abridge import reference_large
 from shoal.policy.disclosure_weights import weigh
+from shoal.policy.published_columns import needed_columns
 from shoal.recodings.base import RecodingSummary
 
 _LIBRARIES = ("shoal", "numpy", "numba", "polars", "pydantic")
@@ -33,7 +34,7 @@ def describe_release(words: TableDictionary, recoding: RecodingSummary, engine: 
     return {
         "policy": reference_large(policy.effective()),
         "policy_hash": policy.hash,
-        "data_fingerprint": fingerprint(words.table, policy.hash),
+        "data_fingerprint": fingerprint(_needed(words), policy.hash),
         "records": words.table.records,
         **_population(policy),
         "seed": "secret" if policy.has_secret_seed else policy.seed,
@@ -42,6 +43,14 @@ def describe_release(words: TableDictionary, recoding: RecodingSummary, engine: 
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}},
         **engine.describe(),
     }
+
+
+def _needed(words: TableDictionary) -> CountedTable:
+    """Return the columns that a release is made of: no engine has to read the others, and all tell the same."""
+    frame = words.table.frame
+    return words.table.with_frame(
+        frame.select(frame.get_column(name) for name in needed_columns(frame.columns, words.policy))
+    )
 
 
 def _population(policy: Policy) -> dict[str, Any]:

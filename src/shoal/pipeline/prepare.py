@@ -14,7 +14,7 @@ from shoal.errors import Misfit
 from shoal.pipeline.check import layout_faults, require_fit
 from shoal.pipeline.pseudonyms import Key, pseudonymize
 from shoal.policy import Policy
-from shoal.policy.published_columns import published_columns
+from shoal.policy.published_columns import needed_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +68,3 @@ def look_up(given: CountedTable, policy: Policy) -> TableDictionary:
     words = TableDictionary(treat(given, policy), policy)
     require_fit(given, words)
     return words
-
-
-def needed_columns(columns: tuple[str, ...], policy: Policy) -> list[str]:
-    """Return the columns that are published, or looked at while the others are made; in the order of the table."""
-    shown = published_columns(columns, policy)
-    looked_at = {policy.subject, policy.survey_weight, *policy.requested_k, *policy.pseudonyms}
-    return [name for name in columns if name in shown or name in looked_at]

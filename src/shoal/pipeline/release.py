@@ -23,6 +23,13 @@ from shoal.policy import Policy
 from shoal.recodings.base import RecodingSummary
 
 
+def require_persons(policy: Policy, path: str | Path) -> None:
+    """Raise that a policy knows no persons whom a file could name."""
+    if policy.subject is None and not policy.requested_k:
+        hint = "name a subject column"
+        raise WriteError("the policy counts records, not persons", where=str(path), hint=hint)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Release:
     """A published table that was audited, with its policy, recoding, attained values and manifest.
@@ -118,9 +125,7 @@ class Release:
         people = [] if self.owner.subjects is None else [self.owner.subjects.alias("subject")]
         asked = self.owner.requested_k
         requested_k = asked.get_columns() if isinstance(asked, pl.DataFrame) else []
-        if not people and not requested_k:
-            hint = "name a subject column"
-            raise WriteError("the policy counts records, not persons", where=str(path), hint=hint)
+        require_persons(self.policy, path)
         known = self.details.table.with_frame(pl.DataFrame([*people, *requested_k])).expand()
         try:
             write_bytes(Path(path), to_bytes(known, "csv"))

@@ -26,7 +26,7 @@ def write_release(
     held = release.published
     kind = format or held.default_format
     if kind not in ENDINGS or kind not in held.formats:
-        what = "no such format" if kind not in ENDINGS else f"no format that {held.name} tables are written in"
+        what = "no such format" if kind not in ENDINGS else f"the {held.name} engine does not write it"
         raise WriteError(what, where="format", got=repr(kind), hint="one of: " + ", ".join(held.formats))
     audits: list[Audit] = []
 

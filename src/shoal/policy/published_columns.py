@@ -1,4 +1,4 @@
-"""published_columns(): what a release of a table has."""
+"""published_columns(), needed_columns(): what a release of a table has, and what it is made of."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def published_columns(columns: Sequence[str], policy: Policy) -> list[str]:
     if policy.others == "keep":
         shown |= {name for name in columns if not _INDEX.fullmatch(name)} - set(policy.hidden)
     return [name for name in columns if name in shown]
+
+
+def needed_columns(columns: Sequence[str], policy: Policy) -> list[str]:
+    """Return the columns that are published, or looked at while the others are made; in the order of the table."""
+    shown = published_columns(columns, policy)
+    looked_at = {policy.subject, policy.survey_weight, *policy.requested_k, *policy.pseudonyms}
+    return [name for name in columns if name in shown or name in looked_at]
