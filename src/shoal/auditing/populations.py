@@ -61,18 +61,19 @@ def _add_weights(
 ) -> tuple[Matched, Fault | None]:
     name, frame = policy.survey_weight, published.frame
     own = weights if weights is not None else frame[name] if name in frame.columns else None
-    known = raw is not None and name is not None and name in raw.frame.columns
-    whole, table = (raw.frame[name], raw) if known else (own, published)  # type: ignore[index,union-attr]
-    if own is None or whole is None:
+    if own is None:
         hint = "publish them, or give those of the published records (weights=)"
         return Matched(), Fault("persons cannot be counted: the weights of the survey are not published", hint=hint)
+    whole, table = own, published
+    if raw is not None and name is not None and name in raw.frame.columns:
+        whole, table = raw.frame[name], raw
     keys = classes.columns[: len(policy.quasi_identifiers)]
     index = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
     shown = [plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
     totals = [Decimal(0)] * len(classes)
     for row, weight in zip(zip(*shown, strict=True), _decimals(own, published.record_counts), strict=True):
         totals[index[row]] += weight
-    population = floor(sum(_decimals(whole, table.record_counts)))
+    population = floor(sum(_decimals(whole, table.record_counts), Decimal(0)))
     return Matched(np.array([floor(total) for total in totals], np.int64), population), None
 
 
