@@ -83,7 +83,7 @@ __all__ = [
     "Release",
     "ShoalError",
     "TableError",
-    "Tallied",
+    "Tallied",  # noqa: F822 - an older name, looked up when it is used
     "algorithms",
     "anonymize",
     "anonymize_file",

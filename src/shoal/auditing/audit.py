@@ -42,7 +42,7 @@ NOTHING_KNOWN, AT_HAND_ONLY = OwnerView(), AttackPlan()
 """What is told where nobody tells anything: nothing of the owner's, and the attacks that cost next to nothing."""
 
 
-def audit_table(
+def audit_table(  # noqa: PLR0913 - each is a question of its own, by name
     published: CountedTable,
     policy: Policy,
     *,

@@ -28,7 +28,7 @@ from shoal.policy.published_columns import needed_columns
 _READING = ("delimiter", "quote", "encoding", "sheet")
 
 
-def audit(
+def audit(  # noqa: PLR0913 - the options of a verb, by name
     table: object,
     policy: Policy | Mapping[str, Any] | str | Path,
     *,

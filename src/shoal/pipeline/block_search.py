@@ -60,7 +60,15 @@ class BlockSearch:
     def _decide(self, table: pa.Table, block: int) -> tuple[Ints, pl.DataFrame]:
         codes, sensitive, counts = codes_in(table, "q"), codes_in(table, "s"), counts_in(table)
         nobody = np.zeros(table.num_rows, bool)
-        encoded = count_codes(self.columns, list(codes.T), list(sensitive.T), self.known, None, nobody, counts)
+        encoded = count_codes(
+            self.columns,
+            list(codes.T),
+            list(sensitive.T),
+            self.known,
+            subjects=None,
+            forced_suppression=nobody,
+            record_counts=counts,
+        )
         encoded = replace(encoded, part=Part(self.whole, self.allowed[block]))
         classes = solve_encoded(encoded, self.policy).publication
         numbers = pl.Series(np.arange(table.num_rows))

@@ -186,7 +186,15 @@ def encode(words: TableDictionary) -> Encoded:
         sensitive.append(held)
     only_stars = policy.suppressed == "star" and subjects is None and not any(m.classwise for m in policy.models)
     return replace(
-        count_codes(tuple(columns), codes, sensitive, known, subjects, forced_suppression, table.weights),
+        count_codes(
+            tuple(columns),
+            codes,
+            sensitive,
+            known,
+            subjects=subjects,
+            forced_suppression=forced_suppression,
+            record_counts=table.weights,
+        ),
         why=" or ".join(reasons),
         population=encode_population(words, columns),
         survey=survey,
@@ -244,6 +252,7 @@ def count_codes(
     codes: Sequence[npt.NDArray[np.integer]],
     sensitive: Sequence[Ints],
     known: dict[str, SensitiveColumn],
+    *,
     subjects: Ints | None,
     forced_suppression: Bools,
     record_counts: Ints | None,
