@@ -136,7 +136,7 @@ def test_the_original_is_not_replaced(spark: Any, tmp_path: Path) -> None:
         release.write(tmp_path)
     with pytest.raises(WriteError, match="Hadoop cannot write there"):
         release.write("s3a://bucket/out")
-    with pytest.raises(WriteError, match="no format that spark tables are written in"):
+    with pytest.raises(WriteError, match="the spark engine does not write it"):
         release.write(tmp_path / "out", format="excel")
 
 

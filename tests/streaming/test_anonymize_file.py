@@ -456,7 +456,7 @@ def test_bad_tables_leave_nothing(tmp_path: Path) -> None:
 
 
 def test_formats_that_cannot_be_written_in_parts_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match="no format that files tables are written in; got 'excel'"):
+    with pytest.raises(WriteError, match="the files engine does not write it; got 'excel'"):
         attempt(tmp_path, format="excel")
 
 
