@@ -46,7 +46,7 @@ def _measured(what: str, table: pl.DataFrame, models: list[str], target: float, 
     ours, audit = timed(lambda: shoal.audit(table, policy), 9)
     question = {"columns": list(_COLUMNS), "sensitive": [_SENSITIVE], "runs": runs, "models": models}
     answer = peers.run("pycanon_check", {"table": table}, question)
-    theirs = answer or {}
+    theirs: dict[str, Any] = answer or {}
     return Result(
         NAME,
         f"audit() of {what}, {table.height:,} × {len(_COLUMNS)}",

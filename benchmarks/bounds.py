@@ -14,7 +14,8 @@ from benchmarks.results import Result, timed
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.lower_bound import LowerBound
 from shoal.policy import Policy
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import FORMS
+from shoal.recodings.forms import ClassMembers as Members
 from shoal.testing import encode_table
 
 NAME = "bounds"
@@ -80,7 +81,7 @@ def least_loss(problem: Problem) -> float:
     subset, record = np.nonzero(np.arange(1, 2**count)[:, None] >> np.arange(count) & 1)
     members, costs = Members(subset, 2**count - 1), np.zeros(2**count - 1)
     for index, column in enumerate(problem.columns):
-        costs += FORMS[column.form](column.levels, members, tuples[record, index]).penalties * column.weight
+        costs += FORMS[column.form](column, members, tuples[record, index]).penalties * column.weight
     sizes = np.bincount(subset)
     costs = np.append(0.0, np.where(sizes < problem.least_records, np.inf, costs * sizes))
     best = np.full(2**count, np.inf)

@@ -23,13 +23,13 @@ import shoal
 from benchmarks import data, peers
 from benchmarks.results import ROOT, Result, timed
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.pipeline.publish import apply
-from shoal.pipeline.solve import solve
+from shoal.algorithms.lattice.lattice import Lattice
+from shoal.engines.counted import CountedTable
+from shoal.pipeline.publish import publish
 from shoal.policy import Policy
 from shoal.recodings.full_domain import FullDomain
 from shoal.registry import find
-from shoal.testing import encode_table
+from shoal.testing import encode_table, solve_table
 from shoal.utility.base import Metric
 
 NAME = "full_domain"
@@ -188,5 +188,5 @@ def _beside_anjana() -> Iterator[Result]:
 
 
 def _published(table: pl.DataFrame, policy: Policy) -> object:
-    decision = solve(table, policy)
-    return apply(table, policy, decision.encoded, decision.publication)
+    solution = solve_table(table, policy)
+    return publish(CountedTable(table), policy, solution.encoded, solution.publication)

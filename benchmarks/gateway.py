@@ -58,6 +58,10 @@ class Seen:
     size: int = 0
     cpu: float = 0.0
     """CPU seconds of the service."""
+    front: float = 0.0
+    """Those of the process that listens."""
+    load: float = 0.0
+    """Those of the load."""
     memory: tuple[float, float] = (0.0, 0.0)
     """MB of the service when it was warm, and at the end."""
 
@@ -87,7 +91,8 @@ def _results(pace: str, seen: Seen) -> Iterator[Result]:
         f"{kind} {statistics.median(one) * 1000:.0f} / {statistics.quantiles(one, n=100)[98] * 1000:.0f} ms"
         for kind, one in sorted(seen.kinds.items())
     )
-    cost = f"{seen.cpu / len(seen.seconds) * 1000:.2f} ms of CPU each, {seen.cpu / took:.0%} of a core"
+    each = [f"{seconds / len(seen.seconds) * 1000:.2f}" for seconds in (seen.cpu, seen.front, seen.load)]
+    cost = f"{each[0]} ms of CPU each ({each[1]} to listen), {seen.cpu / took:.0%} of a core; the load {each[2]} ms"
     note = f"{_CLIENTS} clients; {mixed}; {seen.size / took / 1e6:.1f} MB/s; the service: {cost}"
     note += f"\n    p50 / p99 by kind: {by_kind}"
     yield Result(NAME, f"{pace}: requests in a second", len(seen.seconds) / took, "/s", more_is_better=True, note=note)
@@ -152,10 +157,11 @@ async def _load(port: int, keys: list[str], service: int, pause: float) -> Seen:
     warm, ends = began + _SECONDS * _WARM, began + _SECONDS
     clients = [asyncio.create_task(_client(port, key, n, seen, warm, ends, pause)) for n, key in enumerate(keys)]
     await asyncio.sleep(warm - time.perf_counter())
-    before, seen.cpu = _memory(service), -_cpu(service)
+    before, cpu, load = _memory(service), _cpu(service), time.process_time()
     await asyncio.gather(*clients)
     seen.memory = before, _memory(service)
-    seen.cpu += _cpu(service)
+    after = _cpu(service)
+    seen.cpu, seen.front, seen.load = sum(after) - sum(cpu), after[0] - cpu[0], time.process_time() - load
     return seen
 
 
@@ -196,13 +202,21 @@ async def _exchange(
     return int(told[9:12]), await reader.readexactly(length)
 
 
-def _memory(process: int) -> float:
-    """Return the memory of a process in MB."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+def _list_processes(service: int) -> list[int]:
+    """Return a process and those that it began."""
+    begun = Path(f"/proc/{service}/task/{service}/children").read_text().split()
+    return [service, *map(int, begun)]
+
+
+def _memory(service: int) -> float:
+    """Return the memory of all processes of the service in MB."""
+    pages = sum(int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in _list_processes(service))
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def _cpu(process: int) -> float:
-    """Return the CPU seconds that a process took so far."""
-    taken = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, taken)) / os.sysconf("SC_CLK_TCK")
+def _cpu(service: int) -> list[float]:
+    """Return the CPU seconds that each process of the service took so far, that which listens first."""
+    taken = [
+        Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13] for one in _list_processes(service)
+    ]
+    return [sum(map(int, one)) / os.sysconf("SC_CLK_TCK") for one in taken]

@@ -29,9 +29,9 @@ import polars as pl
 
 from benchmarks.results import SHARED, Result
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._best import Best
-from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
-from shoal.algorithms.full_domain._walk import Test
+from shoal.algorithms.lattice.best import Best
+from shoal.algorithms.lattice.lattice import Lattice, NodeOutcomes
+from shoal.algorithms.lattice.walk import Test
 from shoal.frequencies.frequencies import Classes
 from shoal.models._across import tables_of
 from shoal.models.base import Holds

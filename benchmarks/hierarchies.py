@@ -11,6 +11,8 @@ import polars as pl
 
 from benchmarks.results import Result, timed
 from shoal import registry as catalog
+from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.pipeline.encode import encode_column
 from shoal.policy import Policy
 
@@ -35,8 +37,12 @@ def run() -> Iterator[Result]:
             others="drop",
             models=[{"name": "k-anonymity", "k": 10}],
         )
-        taken, _ = timed(partial(encode_column, table, column, policy), runs=3)
+        taken, _ = timed(partial(_encode, table, column, policy), runs=3)
         yield Result("hierarchies", f"{name}, 1,000,000 records", taken.wall, target=1.0, cpu=taken.cpu)
+
+
+def _encode(table: pl.DataFrame, column: str, policy: Policy) -> object:
+    return encode_column(TableDictionary(CountedTable(table), policy), column)
 
 
 def _table() -> pl.DataFrame:

@@ -20,7 +20,7 @@ from benchmarks import data
 from benchmarks.results import Result
 from shoal.policy import Policy
 from shoal.reporting.svg.lines import Panel, draw_panels
-from shoal.utility.statistics import Finding, Floats, Sample, kolmogorov_smirnov, numbers, variance_ratio, welch
+from shoal.utility.statistics import Floats, Sample, SampleTest, kolmogorov_smirnov, numbers, variance_ratio, welch
 
 NAME = "hussien15"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
@@ -88,9 +88,9 @@ class Row:
 
     interval: str
     what: str
-    distribution: Finding
-    mean: Finding
-    variance: Finding
+    distribution: SampleTest
+    mean: SampleTest
+    variance: SampleTest
     records: int
 
     @classmethod

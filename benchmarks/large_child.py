@@ -1,4 +1,7 @@
-"""The processes of larger_than_memory: ``generate PATH RECORDS``, or ``ALGORITHM PATH OUT MEMORY``."""
+"""The processes of larger_than_memory: ``generate TABLE PATH RECORDS``, or ``TABLE ALGORITHM PATH OUT MEMORY``.
+
+The table is ``adult``, whose records repeat, or ``different``, where each is another one.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,15 @@ NOISE = 0.01
 _BLOCK = 500_000
 
 
-def generate(path: str, records: int) -> None:
+def generate(table: str, path: str, records: int) -> None:
+    """Write a table."""
+    if table == "different":
+        data.different_records(records).write_parquet(path, row_group_size=_BLOCK)
+    else:
+        _generate_adult(path, records)
+
+
+def _generate_adult(path: str, records: int) -> None:
     """Write records drawn from Adult: its joint distribution with some noise, and ages moved by some years."""
     adult = data.complete_adult().select([*data.EIGHT, "income"])
 
@@ -42,12 +53,10 @@ def _block(adult: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def anonymized(algorithm: str, path: str, out: str, memory: str) -> dict[str, object]:
+def anonymized(table: str, algorithm: str, path: str, out: str, memory: str) -> dict[str, object]:
     """Return the time, the memory and the loss of one release."""
-    policy = data.eight_column_policy(algorithm=algorithm)
-    if algorithm == "optimal":
-        policy = policy.replace(max_suppressed=0.05)
-    shoal.anonymize(data.complete_adult().head(1000), policy)  # compiled once per machine
+    policy, few = _policy(table, algorithm), pl.scan_parquet(path).head(1000).collect()
+    shoal.anonymize(few, policy)  # compiled once per machine
     base = _highest()
     seconds = _Phases()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -65,6 +74,13 @@ def anonymized(algorithm: str, path: str, out: str, memory: str) -> dict[str, ob
         "classes": written.audit.classes,
         "loss": written.audit.utility["certainty-penalty"].total,
     }
+
+
+def _policy(table: str, algorithm: str) -> shoal.Policy:
+    if table == "different":
+        return data.ranges_policy(data.DIFFERENT, algorithm=algorithm)
+    policy = data.eight_column_policy(algorithm=algorithm)
+    return policy.replace(max_suppressed=0.05) if algorithm == "optimal" else policy
 
 
 class _Phases:
@@ -90,6 +106,6 @@ def _highest() -> float:
 
 if __name__ == "__main__":
     if sys.argv[1] == "generate":
-        generate(sys.argv[2], int(sys.argv[3]))
+        generate(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
-        print(json.dumps(anonymized(*sys.argv[1:5])))
+        print(json.dumps(anonymized(*sys.argv[1:6])))

@@ -15,10 +15,10 @@ import polars as pl
 from benchmarks import data
 from benchmarks.results import Result, Timed, timed
 from shoal.algorithms.local.shoal import _ROUNDS, Shoal
-from shoal.pipeline.solve import Solution, solve
+from shoal.pipeline.solve import Solution
 from shoal.policy import Policy
-from shoal.recodings.equivalence_classes import publish
-from shoal.testing import encode_table
+from shoal.recodings.equivalence_classes import finish_recoding
+from shoal.testing import encode_table, solve_table
 
 NAME = "local_recoding"
 LONG = 2.0
@@ -110,12 +110,12 @@ def million() -> Iterator[Result]:
     """A million records, eight columns, k = 10, table to decision; and how times grow."""
     for name, (how, bar) in MILLION.items():
         policy = data.local_policy(data.EIGHT, 10, how)
-        solve(data.complete_adult().head(2_000), policy)  # loads the kernels
+        solve_table(data.complete_adult().head(2_000), policy)  # loads the kernels
         seconds = []
         for records in GROWTH:
             table = data.million_adult(records)
             wall, cpu = time.perf_counter(), time.process_time()
-            loss = solve(table, policy).loss
+            loss = solve_table(table, policy).loss
             seconds.append((time.perf_counter() - wall, time.process_time() - cpu))
         wall, cpu = seconds[-1]
         grown = ", ".join(f"{n:,}: {w:.2f} s" for n, (w, _) in zip(GROWTH, seconds, strict=True))
@@ -159,9 +159,9 @@ def _losses(
 def searched(table: pl.DataFrame, policy: Policy, runs: int) -> tuple[Timed, float]:
     """Return the times of the search alone, kernels warm, and what its answer loses when it is published."""
     quick = Shoal(effort=0.1) if isinstance(policy.algorithm, Shoal) else policy.algorithm
-    solve(table.head(2_000), policy.replace(algorithm=quick))  # loads the kernels
+    solve_table(table.head(2_000), policy.replace(algorithm=quick))  # loads the kernels
     encoded = encode_table(table, policy)
     taken, recoding = timed(lambda: policy.algorithm.search(encoded.problem(policy)), runs)
-    final = recoding.extended(encoded.frequencies)
-    publication = publish(final, encoded.frequencies, encoded.columns, policy.models, encoded.background)
+    final = recoding.extend(encoded.frequencies)
+    publication = finish_recoding(final, encoded.frequencies, encoded.columns, policy.models, encoded.background)
     return taken, Solution(policy, encoded, final, publication).loss

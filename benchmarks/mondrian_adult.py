@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import shoal
 from benchmarks import data, peers
@@ -22,7 +23,7 @@ def run() -> Iterator[Result]:
     search, _ = timed(lambda: policy.algorithm.search(encoded.problem(policy)), 9)
     whole, _ = timed(lambda: shoal.anonymize(table, policy), 7)
     answer = peers.anjana()
-    theirs = answer or {}
+    theirs: dict[str, Any] = answer or {}
     peer = f"anjana {answer['version']}" if answer else ""
     yield Result(NAME, "search only, k=10", search.wall, target=0.5, cpu=search.cpu)
     yield Result(

@@ -14,8 +14,8 @@ import shoal
 from benchmarks import data
 from benchmarks.results import Result
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.pipeline.solve import solve
 from shoal.reporting.svg.lines import Panel, draw_panels
+from shoal.testing import solve_table
 
 NAME = "ramana13"
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
@@ -70,7 +70,7 @@ def bounds() -> dict[tuple[int, int], float]:
     for width in range(1, len(COLUMNS) + 1):
         for k in KS:
             policy = data.local_policy(COLUMNS[:width], k, "mondrian")
-            bound = solve(table, policy).bounded(LowerBound(effort=2)).bound
+            bound = solve_table(table, policy).bounded(LowerBound(effort=2)).bound
             assert bound is not None
             found[width, k] = bound
     return found

@@ -148,9 +148,9 @@ def page(found: Cells) -> str:
     return PAGE.format(
         tuples=f"{table.n_unique():,}",
         countries=table["native-country"].n_unique(),
-        men=f"{(table['sex'] == 'Male').mean():.0%}",
-        low=table["age"].min(),
-        high=table["age"].max(),
+        men=f"{(table['sex'] == 'Male').sum() / table.height:.0%}",
+        low=str(table["age"].min()),
+        high=str(table["age"].max()),
         losses=grid(found, "loss", ".4f"),
         sets=grid(found, "sets", ","),
         printed=printed(found),

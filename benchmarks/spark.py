@@ -120,7 +120,7 @@ def _cpu() -> float:
 
 def _policy(k: int) -> Policy:
     return Policy(
-        quasi_identifiers=list(EIGHT),  # type: ignore[arg-type]
+        quasi_identifiers=list(EIGHT),
         sensitive=["income"],
         others="drop",
         models=[{"name": "k-anonymity", "k": k}],
@@ -134,7 +134,7 @@ def _prepare(table: pl.DataFrame, path: Path) -> Path:
     return path
 
 
-def _on_spark(spark: Any, path: Path, policy: Policy, here: Path, **limits: int) -> tuple[float, float]:
+def _on_spark(spark: Any, path: Path, policy: Policy, here: Path, **limits: Any) -> tuple[float, float]:
     begun = time.perf_counter()
     release = shoal.anonymize(spark.read.parquet(path.as_uri()), policy, **limits)
     release.write(here / "out", statistics=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +21,8 @@ STAGES = {
     "shoal.engines.memory.files:read_file": "reading",
     "shoal.pipeline.check:require_fit": "checking",
     "shoal.pipeline.encode:encode": "encoding",
-    "shoal.recodings.equivalence_classes:publish": "publishing",
+    "shoal.algorithms.bounds.lower_bound:LowerBound.of": "bound",
+    "shoal.recodings.equivalence_classes:finish_recoding": "publishing",
     "shoal.pipeline.publish:publish": "publishing",
     "shoal.auditing.audit:audit_table": "auditing",
     "shoal.auditing.fidelity:Fidelity.compare": "statistics",
@@ -48,7 +49,7 @@ class Stopwatch:
     """What was measured."""
 
     clock: Callable[[], float]
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     calls: Counter[str] = field(default_factory=Counter)
     _inner: list[float] = field(default_factory=list)
 
@@ -68,6 +69,10 @@ class Stopwatch:
                     self._inner[-1] += whole
 
         return timed
+
+    def ranked(self) -> dict[str, float]:
+        """Return stage → seconds, most first."""
+        return dict(sorted(self.seconds.items(), key=lambda item: -item[1]))
 
     def count(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a function whose calls are counted."""

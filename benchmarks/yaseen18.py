@@ -18,7 +18,11 @@ from shoal.hierarchies import CardinalityBased, Conventional, DivisorBased, Hier
 from shoal.policy import Policy
 
 DOCS = Path(__file__).parents[1] / "docs" / "papers"
-METHODS = {"conventional": Conventional, "divisor-based": DivisorBased, "cardinality-based": CardinalityBased}
+METHODS: dict[str, type[Conventional | DivisorBased | CardinalityBased]] = {
+    "conventional": Conventional,
+    "divisor-based": DivisorBased,
+    "cardinality-based": CardinalityBased,
+}
 SMALLEST = {"age": 10, "education-num": 2, "hours-per-week": 10}
 KS = (2, 5, 10, 20, 50, 100, 200)
 PRINTED = {

@@ -15,7 +15,7 @@ _LONGEST = 300
 """Seconds after which a command hangs."""
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(
-    ["shoal.cli.app", "shoal.pipeline.anonymize", "shoal.algorithms.local._outliers", "scipy.stats", "jinja2"]
+    ["shoal.cli.app", "shoal.pipeline.anonymize", "shoal.algorithms.local.shoal", "scipy.stats", "jinja2"]
 )
 
 Done = subprocess.CompletedProcess[str]

@@ -20,17 +20,18 @@ from shoal.pipeline.solve import Solution
 from shoal.policy import Policy
 from shoal.recodings.equivalence_classes import list_pieces
 from shoal.testing import solve_table
+from tests.strategies import FALLING_BACK
 
 NODES = {"*": {"Secondary": ["9th", "10th", "11th"], "Higher": {"First": ["BA", "BSc"], "Second": ["MA", "PhD"]}}}
 UNDER = {"Secondary": {"9th", "10th", "11th"}, "Higher": {"BA", "BSc", "MA", "PhD"}, "First": {"BA", "BSc"}}
 LABELS = {**{v: {v} for v in ("9th", "10th", "11th", "BA", "BSc", "MA", "PhD")}, **UNDER, "Second": {"MA", "PhD"}}
 ALGORITHMS: list[Any] = [
-    *sorted({*catalog.names("algorithms")} - {"fixed-levels"}),  # which finds no levels
+    *FALLING_BACK,
     {"name": "mondrian", "cuts": "relaxed"},
     {"name": "spanning-tree", "removal": "allowable", "block": 3},
     {"name": "weighted-boundaries", "pace": "level"},
 ]
-"""Every algorithm of the catalog, and some in another mood."""
+"""Every search that any models do for, and some in another mood."""
 
 
 def policy(algorithm: Any, boundaries: list[str], share: float = 0.5, publish: str = "labels", k: int = 3) -> Policy:

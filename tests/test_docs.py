@@ -50,6 +50,7 @@ def test_every_command_is_in_the_readme_and_exists() -> None:
         "policy",
         "gateway",
         "gateway-key",
+        "gateway-ledger",
         "query",
         "demo",
     ):

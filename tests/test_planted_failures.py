@@ -82,7 +82,7 @@ def test_a_model_that_always_says_yes(case: Any, tmp_path: Path, monkeypatch: py
 def test_a_recoding_that_keeps_a_raw_value(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = engine.to_bytes
 
-    def keeps(frame: pl.DataFrame, kind: str) -> bytes:
+    def keeps(frame: pl.DataFrame, kind: str, *how: str) -> bytes:
         raw = frame.with_columns(age=pl.Series(["17", *frame["age"].to_list()[1:]]))
         return honest(raw, kind)
 
@@ -92,21 +92,22 @@ def test_a_recoding_that_keeps_a_raw_value(case: Any, tmp_path: Path, monkeypatc
 
 def test_a_recoding_that_invents_a_value(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "shoal.recodings.forms._range_text", lambda levels, low, high: "about forty" if low != high else "40"
+        "shoal.recodings.forms.write_ranges",
+        lambda levels, low, high: ["about forty" if wide else "40" for wide in (low != high).tolist()],
     )
     assert "no value, label, range or set" in refused(*case, tmp_path)
 
 
 def test_a_file_with_an_index(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = engine.to_bytes
-    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind, *how: honest(frame.with_row_index("index"), kind, *how))
     assert "index: a column without a role is published" in refused(*case, tmp_path)
 
 
 def test_an_index_among_kept_columns(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, policy = case
     honest = engine.to_bytes
-    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(frame.with_row_index("index"), kind))
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind, *how: honest(frame.with_row_index("index"), kind, *how))
     assert "original does not have" in refused(table.drop("fnlwgt"), policy.replace(others="keep"), tmp_path)
 
 
@@ -115,7 +116,7 @@ def test_a_file_that_holds_an_identifier(case: Any, tmp_path: Path, monkeypatch:
     honest = engine.to_bytes
     leaking = str(table["name"][7]).encode()
 
-    def with_comment(frame: pl.DataFrame, kind: str) -> bytes:
+    def with_comment(frame: pl.DataFrame, kind: str, *how: str) -> bytes:
         first, newline, rest = honest(frame, kind).partition(b"\n")
         return first + newline + rest.replace(b"Sales", leaking, 1)
 
@@ -209,7 +210,8 @@ def test_a_raw_value_in_an_excel_file_is_found(tmp_path: Path) -> None:
     import zipfile
 
     table = pl.DataFrame({"age": [30, 40] * 10, "name": ["Ann-Marie", "Bob"] * 10})
-    policy = shoal.Policy(identifiers=["name"], quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 5}])
+    roles = {"identifiers": ["name"], "quasi_identifiers": ["age"], "subject": "none"}
+    policy = shoal.Policy(**roles, models=[{"name": "k-anonymity", "k": 5}])
     made = shoal.anonymize(table, policy)
     path = tmp_path / "release.xlsx"
     path.write_bytes(write.to_bytes(made.frame, "excel"))
@@ -248,7 +250,7 @@ def test_values_that_a_writer_moves(
     table, policy = case
     made = shoal.anonymize(table.drop("fnlwgt"), policy.replace(others="keep"))
     honest = engine.to_bytes
-    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind: honest(rolled(frame, name), kind))
+    monkeypatch.setattr(engine, "to_bytes", lambda frame, kind, *how: honest(rolled(frame, name), kind, *how))
     with pytest.raises(AuditFailed, match="not those of their records"):
         made.write(tmp_path / "out", format=kind)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
@@ -261,7 +263,7 @@ def test_classes_that_a_writer_exchanges(case: Any, tmp_path: Path, monkeypatch:
     honest, first, last = engine.to_bytes, made.frame.row(0), made.frame.row(-1)
     names = list(policy.quasi_identifiers)
 
-    def exchanging(frame: pl.DataFrame, kind: str) -> bytes:
+    def exchanging(frame: pl.DataFrame, kind: str, *how: str) -> bytes:
         texts = [{first[frame.columns.index(n)]: last[frame.columns.index(n)]} for n in names]
         return honest(frame.with_columns(pl.col(n).replace(t) for n, t in zip(names, texts, strict=True)), kind)
 

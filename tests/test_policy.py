@@ -116,7 +116,7 @@ def test_the_schema_takes_our_own_policies(name: str) -> None:
 
 
 def test_the_schema_takes_the_contract_and_refuses_typos() -> None:
-    schema, data = Policy.schema_json(), notation.load(CONTRACT)
+    schema, data = Policy.schema_json(), notation.parse(CONTRACT)
     jsonschema.validate(data, schema)
     for path, value in (("max_supressed", 0.1), ("others", "hide"), ("models", []), ("seed", -1)):
         with pytest.raises(jsonschema.ValidationError):

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.engines.limits import uncountable
+from shoal.engines.limits import find_uncountable
 from shoal.errors import Infeasible, Misfit
 from shoal.policy import Policy
 from shoal.testing import solve_table
 
-from .strategies import tables_and_policies, tables_with_a_star, tally, unexplained
+from .strategies import count_records, tables_and_policies, tables_with_a_star, unexplained
 
 COMMON = settings(
     max_examples=150,
@@ -130,10 +130,10 @@ def test_written_bytes_pass_the_audit_in_every_format(
 @settings(COMMON, max_examples=80)
 @given(tables_with_a_star(), st.booleans())
 def test_a_value_that_is_written_as_suppressed_ones_are_is_refused_before_any_search(
-    case: tuple[pl.DataFrame, Policy], is_tallied: bool
+    case: tuple[pl.DataFrame, Policy], is_counted: bool
 ) -> None:
     table, policy = case
-    given = tally(table) if is_tallied and not uncountable(policy) else table
+    given = count_records(table) if is_counted and not find_uncountable(policy) else table
     with (
         mock.patch("shoal.pipeline.anonymize.solve", side_effect=AssertionError("searched")),
         pytest.raises(Misfit) as caught,

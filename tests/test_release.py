@@ -44,7 +44,8 @@ def test_nothing_of_the_raw_table_is_in_the_manifest_or_report(release: shoal.Re
     for name in ("manifest", "audit", "report"):
         text = files[name].read_text()
         assert "1995-09-20" not in text
-        assert "Stomachache" not in text
+        if name != "report":  # ten published records stand in it, with what is published of them
+            assert "Stomachache" not in text
 
 
 def test_writing_twice_gives_the_same_bytes(release: shoal.Release, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -107,10 +108,13 @@ def test_a_false_range_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recoding that publishes neighbours' ranges counts right; only the truth check sees it."""
     from shoal.recodings import forms
 
-    honest = forms._range_text
-    monkeypatch.setattr(
-        forms, "_range_text", lambda levels, low, high: honest(levels, max(low - 1, 0), max(low, 1)) if low else "40"
-    )
+    honest = forms.write_ranges
+
+    def lie(levels: Any, low: Any, high: Any) -> list[str | None]:
+        false = honest(levels, np.maximum(low - 1, 0), np.maximum(low, 1))
+        return [text if code else "40" for text, code in zip(false, low.tolist(), strict=True)]
+
+    monkeypatch.setattr(forms, "write_ranges", lie)
     table = pl.DataFrame({"x": [12, 12, 14, 14, 20, 20, 40, 40], "s": list("abcdefgh")})
     policy = Policy(quasi_identifiers=["x"], sensitive=["s"], models=[{"name": "k-anonymity", "k": 2}])
     with pytest.raises(AuditFailed, match="not true of their records"):

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.policy import Policy
-from shoal.policy.disclosure_weights import request_weight, weigh
+from shoal.policy.disclosure_weights import weigh
 
 
 def policy(**changes: Any) -> Policy:
@@ -31,7 +31,7 @@ def test_weights_are_compared_exactly() -> None:
 
 
 def test_a_column_counts_once_and_sensitive_ones_nothing() -> None:
-    assert request_weight(policy(), ["age", "age", "illness"]) == 0.1
+    assert weigh(policy(), ["age", "age", "illness"]).total == 0.1
     heavy = policy(sensitive={"illness": {"weight": 0.25}})
     assert weigh(heavy, ["age", "illness"]).action == "anonymize"
 
@@ -53,7 +53,8 @@ def test_an_identifier_weighs_the_threshold_and_is_never_given_out() -> None:
 def test_columns_without_a_role() -> None:
     with pytest.raises(shoal.PolicyError, match="did you mean 'age'"):
         weigh(policy(), ["ages"])
-    assert weigh(policy(others="keep"), ["height"]).action == "release"
+    assert weigh(policy(others="keep"), ["height"]).action == "anonymize"
+    assert weigh(policy(others="keep", raw={"least": 1}), ["height"]).action == "release"
     dropped = weigh(policy(others="drop"), ["height"])
     assert (dropped.action, dropped.withheld) == ("anonymize", ("height",))
 
@@ -70,8 +71,11 @@ def test_a_light_table_still_keeps_its_models() -> None:
 
 def test_a_threshold_that_lets_everything_through_is_told() -> None:
     table, asked = shoal.datasets.load("employees")
-    assert not asked.check(table)
-    faults = asked.replace(threshold=100).check(table.drop("name").with_columns(name=pl.lit("x")))
+    assert [fault.where for fault in asked.check(table)] == ["raw.least"]  # the paper's own way
+    assert not asked.replace(raw=None).check(table)
+    faults = asked.replace(threshold=100, raw=None).check(
+        table.drop("name").with_columns(name=pl.Series([f"x{i}" for i in range(table.height)]))
+    )
     assert [(fault.kind, fault.where) for fault in faults] == [("warning", "threshold")]
 
 

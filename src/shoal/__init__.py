@@ -5,24 +5,25 @@ independent :func:`audit` counts the published table again, and nothing leaves t
 
 The way data goes: ``read → roles → encode & count → search → recode → publish → audit → report``.
 
-======================  ===============================================================
-``tables``              READ: dataframes and files in and out, counting and applying
-``hierarchies``         GENERALIZE: one file per way to build levels
-``models``              PROMISE: one file per condition on equivalence classes
-``algorithms``          SEARCH: one file per paper
-``recodings``           DECISION: what a search may answer
-``bounds``              what no local recoding can go below (``sharing`` finds it, over ``ladders``)
-``outputs``             what a release is made of: generalized, statistics, anatomy (``anatomy`` makes its groups)
-``weighing``            may a request be answered with the data as they are?
-``utility``, ``risk``   what is lost, what an attacker can do
-``release``, ``auditing``  RELEASE and AUDIT
-``reporting``           the audit, told to people
-``streaming``           tables in files that are larger than memory
-``cli``                 the command line
-``spark``               tables that lie in Apache Spark
-``gateway``             requests in SQL, answered by policy: a service, its client, and the library
-``datasets``            the embedded Adult table and the papers' small ones
-======================  ===============================================================
+==================================  =======================================================================
+``cli``, ``gateway``, ``spark``     the doors: policy in, release out
+``explore``, ``importers``          lattices, comparisons, hierarchies, draft policies; other tools' policies
+``pipeline``                        the road: prepare, encode, solve, publish, verify, write
+``reporting``                       an audit, told to people
+``auditing``                        a published table counted again
+``profiling``                       what a column probably is
+``engines``                         where a table lies: in memory, in files, in Spark
+``guarantees``                      what is promised of each published column
+``policy``                          what the owner decides
+``algorithms``                      SEARCH: one file per paper; proven bounds
+``perturbations``                   columns published as other values, under a declared guarantee
+``utility``, ``risk``               what is lost, what an attacker can do
+``recodings``                       what a search may answer
+``models``, ``hierarchies``         PROMISE and GENERALIZE: one file per model, one per way to build levels
+``frequencies``, ``kernels``        combinations and how often each occurs; hot loops
+``encoding``                        values as codes, labels as text
+``datasets``                        the embedded Adult table and the papers' small ones
+==================================  =======================================================================
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import algorithms, datasets, errors, hierarchies, models, risk, utility
+    from shoal import algorithms, datasets, errors, hierarchies, models, perturbations, risk, utility
     from shoal import registry as catalog
     from shoal.api import anonymize_file, audit_file
     from shoal.auditing import Audit
@@ -69,7 +70,7 @@ _WHERE = {
     "report": "shoal.reporting",
     "suggest": "shoal.explore.suggest",
 }
-_FOLDERS = ("algorithms", "datasets", "errors", "hierarchies", "models", "risk", "utility")
+_FOLDERS = ("algorithms", "datasets", "errors", "hierarchies", "models", "perturbations", "risk", "utility")
 
 __all__ = [
     "Audit",
@@ -95,6 +96,7 @@ __all__ = [
     "errors",
     "hierarchies",
     "models",
+    "perturbations",
     "read",
     "report",
     "risk",

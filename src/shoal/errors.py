@@ -23,8 +23,10 @@ Each error is made of faults, and each fault says *what* is wrong, *where*, what
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 
@@ -69,7 +71,10 @@ class ShoalError(Exception):
         super().__init__(self.render())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.faults,))
+        return (type(self), (self.faults,), vars(self))
+
+    def __str__(self) -> str:
+        return self.render()
 
     def render(self) -> str:
         """Return the text that people read."""
@@ -114,8 +119,9 @@ class Infeasible(ShoalError):
     attainable
         Model name to the best value that can be attained at the allowed suppression.
     relaxations
-        Changes of the policy, cheapest first, each tried before it is offered
-        (:class:`shoal.policy.Relaxation`).
+        Changes of the policy, each tried before it is offered (:class:`shoal.policy.Relaxation`): those that keep every
+        promise first, then weaker promises, last what gives a promise up, which is never the first; of equals the
+        cheapest first.
     """
 
     title = "The policy cannot be met"
@@ -135,10 +141,6 @@ class Infeasible(ShoalError):
         self.relaxations = tuple(relaxations)
         super().__init__(faults)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        details = (self.faults, self.blocking, self.attainable, self.relaxations, self.boundaries)
-        return (_infeasible, (type(self), *details))
-
     def render(self) -> str:
         """Return the reason, what blocks, the best attainable values and what would work."""
         lines = [super().render()]
@@ -151,7 +153,7 @@ class Infeasible(ShoalError):
             best = ", ".join(f"{name} {value}" for name, value in self.attainable.items())
             lines.append(f"Best attainable as the policy stands: {best}.")
         if self.relaxations:
-            lines.append("Each of these would work, cheapest first:")
+            lines.append("Each of these would work; first what keeps every promise, of equals the cheapest first:")
             lines.extend(f"  - {relaxation}" for relaxation in self.relaxations)
         return "\n".join(lines)
 
@@ -164,17 +166,6 @@ class NotFound(Infeasible):
     """
 
     title = "No release was found"
-
-
-def _infeasible(
-    kind: type[Infeasible],
-    faults: tuple[Fault, ...],
-    blocking: Sequence[str],
-    attainable: dict[str, Any],
-    relaxations: Sequence[Any],
-    boundaries: Mapping[str, Mapping[str, int]],
-) -> Infeasible:
-    return kind(faults, blocking=blocking, attainable=attainable, relaxations=relaxations, boundaries=boundaries)
 
 
 class AuditFailed(ShoalError):
@@ -224,6 +215,14 @@ class MissingExtra(ShoalError, ImportError):
         return cls(f"{purpose} needs {library}", hint=f'pip install "shoal[{extra}]"')
 
 
+def import_extra(module: str, extra: str, purpose: str, library: str = "") -> Any:
+    """Return a module of an optional library, or say what it is needed for and how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra.of(library or module, extra, purpose) from None
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """Return a hint that names the nearest of the valid words.
 
@@ -231,14 +230,29 @@ def nearest(word: str, words: Iterable[str]) -> str:
     --------
     >>> nearest("quasi_identifier", ["identifiers", "quasi_identifiers"])
     "did you mean 'quasi_identifiers'?"
+    >>> nearest("PatNr", ["Pat. Nr.", "age"])
+    "did you mean 'Pat. Nr.'?"
     >>> nearest("zzz", ["age", "zip"])
     'one of: age, zip'
     """
     choices = sorted(words)
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    folded: dict[str, str] = {}
+    for choice in choices:
+        folded.setdefault(_fold(choice), choice)
+    close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
     if close:
-        return f"did you mean '{close[0]}'?"
-    return "one of: " + ", ".join(choices) if choices else ""
+        return f"did you mean '{folded[close[0]]}'?"
+    return f"one of: {examples(choices, _LISTED, quote=str)}" if choices else ""
+
+
+_LISTED = 30
+"""So many valid words are listed where none is near."""
+
+
+def _fold(word: str) -> str:
+    """Return a word without what is often mistaken: capitals, the code points of accents, spaces and other signs."""
+    plain = unicodedata.normalize("NFKC", word).casefold()
+    return "".join(sign for sign in plain if sign.isalnum()) or plain
 
 
 def examples(values: Iterable[object], limit: int = 5, *, quote: Callable[[object], str] = repr) -> str:

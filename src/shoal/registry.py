@@ -24,8 +24,10 @@ from shoal.errors import Fault, PolicyError, ShoalError, nearest
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
-FAMILIES = ("algorithms", "models", "hierarchies", "utility", "risk")
-_NO_ENTRIES = frozenset(("base", "statistics", "bounds"))
+FAMILIES = ("algorithms", "models", "hierarchies", "utility", "risk", "perturbations")
+_NO_ENTRIES = frozenset(
+    ("base", "statistics", "bounds", "lattice", "cuts", "clustering", "feasibility", "suppression", "mechanisms")
+)
 """Public modules and folders inside those of the families that hold no entry."""
 
 
@@ -42,7 +44,8 @@ class Frozen(BaseModel):
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; the copy is validated like any other value."""
-        return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+        known = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
+        return type(self)(**{**known, **changes})
 
 
 class Entry(Frozen):
@@ -139,6 +142,11 @@ def class_name(module: str) -> str:
     return "".join(part.capitalize() for part in module.split("_"))
 
 
+def list_classes(family: str) -> list[str]:
+    """Return the classes that a family's folder holds, none of them imported."""
+    return [class_name(module) for module in _modules(family)]
+
+
 def lazy_family(family: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a family's folder: each class is imported when it is first named."""
 
@@ -151,7 +159,7 @@ def lazy_family(family: str) -> Callable[[str], Any]:
     return attribute
 
 
-def describe(family: str) -> list[dict[str, Any]]:
+def describe_family(family: str) -> list[dict[str, Any]]:
     """Return name, class, summary and parameters of each entry of a family, and what else it says of itself."""
     rows = []
     for name in names(family):
@@ -282,7 +290,7 @@ def _fault(item: dict[str, Any], where: str, model: type[BaseModel]) -> Fault:
     got = "" if item["type"] in ("missing", "extra_forbidden") else _show_value(item["input"])
     hint = ""
     if item["type"] == "extra_forbidden":
-        hint = nearest(str(item["loc"][-1]), model.model_fields)
+        hint = nearest(str(item["loc"][-1]), [field.alias or key for key, field in model.model_fields.items()])
     return Fault(what, where, got, hint)
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from shoal.algorithms.base import Algorithm
 from shoal.encoding.domains import STAR, Domain
 from shoal.engines.dictionary import TableDictionary
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 from shoal.engines.treatments import treat
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Background, Classes, Frequencies, SensitiveColumn
 from shoal.frequencies.populations import Population
 from shoal.hierarchies.base import Hierarchy
-from shoal.models.base import Census, PrivacyModel, Tally
+from shoal.models.base import Census, PrivacyModel, ValueCounts
 from shoal.pipeline.anonymize import anonymize
 from shoal.pipeline.audit import audit
 from shoal.pipeline.encode import Encoded, encode
@@ -28,6 +28,7 @@ from shoal.pipeline.solve import Solution, solve
 from shoal.policy import Policy
 from shoal.registry import Entry, class_name, find
 from shoal.utility.base import Metric, Outcome
+from shoal.utility.certainty_penalty import CertaintyPenalty
 
 
 def check_entry(entry: type[Entry]) -> None:
@@ -150,7 +151,7 @@ def census_of(
     cells = [(number, value, n) for number, row in enumerate(counts) for value, n in enumerate(row[:-1]) if n]
     classes, values, records = np.array(cells, np.int64).reshape(-1, 3).T
     totals = [sum(column) for column in zip(*counts, rest, strict=True)]
-    tally = Tally(
+    counted = ValueCounts(
         classes=classes,
         values=values,
         counts=records,
@@ -168,7 +169,7 @@ def census_of(
     return Census(
         sizes=sizes,
         values=dict.fromkeys(names, distinct),
-        tallies={names: tally},
+        value_counts={names: counted},
         requested_k=dict.fromkeys(names, most),
         persons=np.array(persons, np.int64),
         population=sum(persons) + sum(rest),
@@ -236,8 +237,9 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
 
     The release is audited, made twice, made from the records in reverse, and compared with what the search claims.
     """
-    policy = policy.replace(algorithm=algorithm)
-    source = open_table(table)
+    loss = policy.loss if algorithm.goes_by(policy.loss) else CertaintyPenalty()
+    policy = policy.replace(algorithm=algorithm, loss=loss)
+    source = open_in_memory(table)
     before = source.frame.clone()
     try:
         release = anonymize(source.frame, policy)
@@ -270,9 +272,9 @@ def _near(one: float, other: float) -> bool:
 
 def encode_table(table: object, policy: Policy) -> Encoded:
     """Return any table as a search sees it, for tests of searches."""
-    return encode(TableDictionary(treat(open_table(table).table, policy), policy))
+    return encode(TableDictionary(treat(open_in_memory(table).table, policy), policy))
 
 
 def solve_table(table: object, policy: Policy) -> Solution:
     """Return what a search finds for any table."""
-    return solve(TableDictionary(treat(open_table(table).table, policy), policy))
+    return solve(TableDictionary(treat(open_in_memory(table).table, policy), policy))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.algorithms.subtree._trees import ValueTree
+from shoal.algorithms.cuts.trees import ValueTree
 from shoal.policy import Policy
 
 NODES = {"*": {"Secondary": ["9th", "10th"], "University": ["BSc", "MSc"]}}

@@ -31,7 +31,7 @@ def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
         scores = {}
         for moves in cut.moves():
             tree = cut.trees[moves.place]
-            for node, score in zip(moves.nodes.tolist(), cut._scores(moves)[1].tolist(), strict=True):
+            for node, score in zip(moves.nodes.tolist(), cut.score(moves)[1].tolist(), strict=True):
                 scores[run_of(tree, node)] = score
         steps.append(scores)
         assert cut.generalize()

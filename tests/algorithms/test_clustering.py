@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.local._complete import join_until_compliant
+from shoal.algorithms.clustering.records import join_until_compliant
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Classes
 from shoal.policy import Policy

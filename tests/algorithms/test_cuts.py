@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.subtree._cuts import Cut
-from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import ValueTree
+from shoal.algorithms.cuts.cuts import HierarchyCut
+from shoal.algorithms.cuts.impurity import Impurity
+from shoal.algorithms.cuts.trees import ValueTree
 from shoal.algorithms.subtree.bottom_up import Generalizations
 from shoal.algorithms.subtree.top_down_specialization import Specializations
 from shoal.frequencies.frequencies import Frequencies
 from shoal.policy import Policy
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import FORMS, ClassMembers
 from shoal.testing import encode_table
 
 NODES = {"*": {"north": ["a", "b"], "south": {"coast": ["c"], "hills": ["d", "e"]}}}
@@ -63,7 +63,7 @@ def problems(draw: st.DrawFn) -> Problem:
     )
 
 
-def counted(cut: Cut) -> tuple[int, int, float, float, int]:
+def counted(cut: HierarchyCut) -> tuple[int, int, float, float, int]:
     """Records and classes that cannot be published, cost, cost if all were published, smallest published class."""
     problem, frequencies = cut.problem, cut.problem.frequencies
     classes: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
@@ -86,7 +86,7 @@ def counted(cut: Cut) -> tuple[int, int, float, float, int]:
     return lost, broken, cost, wide, min(sizes, default=np.iinfo(np.int64).max)
 
 
-def check_forecasts(cut: Cut) -> int:
+def check_forecasts(cut: HierarchyCut) -> int:
     now = counted(cut)
     assert (cut.lost, cut.smallest) == (now[0], now[4])
     tried = 0
@@ -149,7 +149,7 @@ def test_labels_cost_what_their_classes_will_cost(publish: str, hierarchy: str |
         tree = ValueTree.halves(column, np.arange(5), np.ones(5, np.int64), 1)
         for node in range(len(tree)):
             codes = np.arange(tree.low[node], tree.high[node] + 1)
-            shown = FORMS[column.form](column.levels, Members(np.zeros(len(codes), np.int64), 1), codes)
+            shown = FORMS[column.form](column, ClassMembers(np.zeros(len(codes), np.int64), 1), codes)
             assert tree.penalty[node] == 2 * shown.penalties[0]
             assert tree.starred[node] == (shown.texts[shown.ids[0]] == "*")
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.local.kaca import distances
+from shoal.algorithms.local.kaca import weigh_distances
 from shoal.policy import Policy
 from shoal.testing import encode_table
 
@@ -24,9 +24,9 @@ def policy(k: int = 2, **more: object) -> Policy:
 def test_steps_near_the_top_weigh_more() -> None:
     column = encode_table(pl.DataFrame({"place": ["a1", "a2", "b1", "b2"]}), policy()).columns[0]
     # two steps: the first weighs 1/2, the one to the top 1
-    assert distances(column, 1.0)[:, 0].tolist() == pytest.approx([0, 1 / 3, 1])
-    assert distances(column, 0.0)[:, 0].tolist() == pytest.approx([0, 1 / 2, 1])
-    assert distances(column, 2.0)[:, 0].tolist() == pytest.approx([0, 1 / 5, 1])
+    assert weigh_distances(column, 1.0)[:, 0].tolist() == pytest.approx([0, 1 / 3, 1])
+    assert weigh_distances(column, 0.0)[:, 0].tolist() == pytest.approx([0, 1 / 2, 1])
+    assert weigh_distances(column, 2.0)[:, 0].tolist() == pytest.approx([0, 1 / 5, 1])
 
 
 def test_the_closest_classes_join() -> None:

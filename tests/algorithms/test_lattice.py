@@ -13,8 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms.full_domain import _lattice, _walk
-from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
+from shoal.algorithms.lattice import lattice as lattices
+from shoal.algorithms.lattice import walk as walks
+from shoal.algorithms.lattice.best import Best
+from shoal.algorithms.lattice.lattice import Lattice, NodeOutcomes
 from shoal.errors import Infeasible
 from shoal.explore.lattice import lattice
 from shoal.policy import Policy
@@ -29,6 +31,10 @@ COMMON = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 FREE = -1
+LOSSES = [
+    "certainty-penalty", "discernibility", "distortion-ratio", "granularity", "height", "minimal-distortion",
+    "non-uniform-entropy", "precision",
+]  # fmt: skip
 
 COSTS = ("penalty", "exact", "generalization_height", "log_cover_size")
 
@@ -174,7 +180,7 @@ def lattice_of(table: pl.DataFrame, policy: Policy) -> Lattice | None:
 
 
 def all_levels(space: Lattice) -> list[tuple[int, ...]]:
-    return list(product(*(range(height + 1) for height in space.heights)))
+    return list(product(*(levels.tolist() for levels in space.choices)))
 
 
 @COMMON
@@ -220,9 +226,9 @@ def test_neither_threads_nor_order_nor_room_change_anything(case: tuple[pl.DataF
     random.shuffle(order)
     alone = fields(space.look(nodes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lattice, "count_cores", lambda: 3)
-        patch.setattr(_lattice, "_WORTH_THREADS", 0)
-        patch.setattr(_walk, "_ROWS", 1)
+        patch.setattr(lattices, "count_cores", lambda: 3)
+        patch.setattr(lattices, "WORTH_THREADS", 0)
+        patch.setattr(walks, "ROWS", 1)
         together = fields(space.look(nodes[order]))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one[order], other)
@@ -285,8 +291,8 @@ def test_neighbours_stay_in_the_lattice() -> None:
     space = lattice_of(pl.DataFrame({"place": list("abcde"), "age": [1, 2, 3, 4, 9]}), small())
     assert space is not None
     top, bottom = np.array(space.heights, np.int16), np.zeros(2, np.int16)
-    assert space.successors(top).tolist() == space.predecessors(bottom).tolist() == []
-    assert sorted(space.successors(bottom).tolist()) == [[0, 1], [1, 0]]
+    assert space.predecessors(bottom).tolist() == []
+    assert sorted(space.predecessors(top).tolist()) == sorted([[top[0] - 1, top[1]], [top[0], top[1] - 1]])
     found = {
         tuple(node)
         for height in range(sum(space.heights) + 1)
@@ -306,7 +312,7 @@ def test_a_column_of_missing_values_only(missing: str) -> None:
     compare(space.look(np.array(nodes, np.int16)), Plain(table, policy), nodes)
 
 
-def test_leaving_columns_out_keeps_few_tables() -> None:
+def test_leaving_columns_out_keeps_few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     # sets of columns that grow one by one share what they are made from, in whatever order columns are decided
     random = np.random.default_rng(1)
     sizes = random.permutation(20) + 2
@@ -316,8 +322,54 @@ def test_leaving_columns_out_keeps_few_tables() -> None:
     )
     space = lattice_of(table, policy)
     assert space is not None
+    made, without = [], walks.Walk.without
+
+    def count(walk: walks.Walk, indices: tuple[int, ...]) -> walks.Walk:
+        made.append(indices)
+        return without(walk, indices)
+
+    monkeypatch.setattr(walks.Walk, "without", count)
     node = space.free.copy()
     for column in space.order[::-1].tolist():
         node[column] = 0
         space.look(node[None, :])
-    assert len(space._walks) <= 21
+    assert 0 < len(made) <= 20
+
+
+# --- levels that publish the same --------------------------------------------------------------------------------
+
+
+@COMMON
+@given(cases(), st.sampled_from(LOSSES))
+def test_levels_that_are_not_told_apart_hide_no_better_node(case: tuple[pl.DataFrame, Policy], loss: str) -> None:
+    table, policy = case
+    try:
+        problem = encode_table(table, policy.replace(loss=loss)).problem(policy.replace(loss=loss))
+    except Infeasible:
+        return
+    found = []
+    for space in (Lattice(problem), Lattice(problem, every_level=True)):
+        best = Best(problem)
+        best.take(space.look(space.nodes()))
+        found.append((None if best.node is None else best.node.tolist(), best.loss))
+    assert found[0][0] == found[1][0]
+    assert found[0][1] == pytest.approx(found[1][1], nan_ok=True)
+
+
+def test_a_star_above_a_root_with_a_name_is_no_level_of_its_own() -> None:
+    tree = {"hierarchy": "tree", "nodes": {"any": {"north": ["a", "b"], "south": ["c", "d"]}}}
+    table = pl.DataFrame({"place": list("abcd")})
+    policy = Policy(quasi_identifiers={"place": tree}, models=[{"name": "k-anonymity", "k": 2}])
+    space = lattice_of(table, policy)
+    assert space is not None and space.heights == (3,)
+    assert [levels.tolist() for levels in space.choices] == [[0, 1, 2]]
+    assert space.top.tolist() == [2] and space.size == 3
+
+
+@pytest.mark.parametrize(("missing", "choices"), [("own-value", [0, 1, 2, 3]), ("wildcard", [0, 1, 2, 3])])
+def test_a_star_that_hides_who_has_no_value_is_a_level(missing: str, choices: list[int]) -> None:
+    tree = {"hierarchy": "tree", "nodes": {"any": {"north": ["a", "b"], "south": ["c", "d"]}}, "missing": missing}
+    table = pl.DataFrame({"place": ["a", "b", "c", "d", None]})
+    space = lattice_of(table, Policy(quasi_identifiers={"place": tree}, models=[{"name": "k-anonymity", "k": 2}]))
+    assert space is not None
+    assert space.choices[0].tolist() == choices

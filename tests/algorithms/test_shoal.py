@@ -16,13 +16,13 @@ from tests.strategies import tables_and_policies, unexplained
 
 import shoal
 from shoal.algorithms.bounds.lower_bound import LowerBound
-from shoal.algorithms.local._sequence import _Cut
-from shoal.algorithms.local._snake import make_keys, order_keys
-from shoal.algorithms.local._units import Units, _heap_up
+from shoal.algorithms.clustering.sequence import SequenceCut
+from shoal.algorithms.clustering.snake import make_keys, order_keys
+from shoal.algorithms.clustering.units import Units, heap_up
 from shoal.errors import Infeasible
 from shoal.frequencies.frequencies import Frequencies
 from shoal.policy import Policy
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import FORMS, ClassMembers
 from shoal.testing import encode_table, solve_table
 
 TREE = {"hierarchy": "tree", "nodes": {"*": {"ab": ["a", "b"], "cde": {"c": ["c"], "de": ["d", "e"]}}}}
@@ -96,9 +96,9 @@ def best_of_all(table: pl.DataFrame, asked: Policy, k: int) -> float:
     for chosen in range(1, whole + 1):
         inside = [record for record in range(count) if chosen >> record & 1]
         if len(inside) >= k:
-            one = Members(np.zeros(len(inside), np.int64), 1)
+            one = ClassMembers(np.zeros(len(inside), np.int64), 1)
             price[chosen] = len(inside) * sum(
-                column.weight * float(FORMS[column.form](column.levels, one, codes[inside, index]).penalties[0])
+                column.weight * float(FORMS[column.form](column, one, codes[inside, index]).penalties[0])
                 for index, column in enumerate(encoded.columns)
             )
     best = {0: 0.0}
@@ -232,7 +232,7 @@ def test_diversity_and_persons(subject: str | None) -> None:
         3,
         sensitive=["illness"],
         identifiers=["who"],
-        subject=subject,
+        subject=subject or "none",
         models=[{"name": "distinct-l-diversity", "on": "illness", "l": 3}],
     )
     losses = []
@@ -251,7 +251,8 @@ def test_the_search_finds_something_where_values_must_differ() -> None:
         models=[{"name": "distinct-l-diversity", "on": "illness", "l": 3}],
     )
     quick, found = (
-        solve_table(mixed(400), asked.replace(algorithm={"name": "shoal", "effort": effort})) for effort in (0.0, 0.5)
+        solve_table(mixed(400, 3), asked.replace(algorithm={"name": "shoal", "effort": effort}))
+        for effort in (0.0, 0.5)
     )
     assert found.loss < quick.loss
 
@@ -340,10 +341,11 @@ def test_a_class_that_has_nothing_to_say_is_not_made_of_people_who_may_not_be_su
     assert release.table["age"].to_list() == ["*"] * 6
 
 
-def first_cut(table: pl.DataFrame, asked: Policy) -> tuple[_Cut, Units]:
+def first_cut(table: pl.DataFrame, asked: Policy) -> tuple[SequenceCut, Units]:
     problem = encode_table(table, asked).problem(asked)
     units = Units.of(problem)
-    return _Cut.of(units, order_keys(make_keys(problem.columns, units.codes, units.weights), problem.columns)), units
+    keys = order_keys(make_keys(problem.columns, units.codes, units.weights), problem.columns)
+    return SequenceCut.of(units, keys), units
 
 
 def test_many_equal_records_of_unequal_kinds_are_mixed() -> None:
@@ -386,9 +388,9 @@ def test_frequent_tuples_are_heaped_up() -> None:
     counts = np.array([1, 1000, 330, 33, 9])
     tuples = np.zeros((5, 1), np.int32)
     frequencies = Frequencies(tuples, np.arange(5), counts, np.zeros((5, 0), np.int32))
-    heaps, records = _heap_up(frequencies, 330)
+    heaps, records = heap_up(frequencies, 330)
     assert np.bincount(heaps, records).tolist() == counts.tolist()
     assert np.bincount(heaps).tolist() == [1, 3 + 1, 1, 3 + 3, 9]
     assert (np.diff(heaps) >= 0).all()
-    small, ones = _heap_up(frequencies, 30)  # a k below 64 knows no small heaps
+    small, ones = heap_up(frequencies, 30)  # a k below 64 knows no small heaps
     assert set(ones.tolist()) == {30, 1} and np.bincount(small, ones).tolist() == counts.tolist()

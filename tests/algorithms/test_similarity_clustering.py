@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal import testing
 from shoal.algorithms import Problem, SimilarityClustering
-from shoal.algorithms.local._similarity import Contingency, range_distances
-from shoal.algorithms.local.similarity_clustering import find_smallest, separate_parts, share_evenly
+from shoal.algorithms.clustering.similarity import Contingency, measure_by_range
+from shoal.algorithms.feasibility import generalize_fully
+from shoal.algorithms.local.similarity_clustering import find_smallest, share_evenly
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy import Policy
@@ -84,8 +85,8 @@ def test_weights_decide_what_is_near() -> None:
 
 def test_a_missing_number_is_as_far_as_can_be() -> None:
     points = np.array([0.0, 0.25, np.nan])
-    assert range_distances(points, 0).tolist() == [0, 0.25, 1]
-    assert range_distances(points, 2).tolist() == [1, 1, 0]
+    assert measure_by_range(points, 0).tolist() == [0, 0.25, 1]
+    assert measure_by_range(points, 2).tolist() == [1, 1, 0]
 
 
 def test_equal_records_are_shared_between_classes() -> None:
@@ -155,7 +156,7 @@ def test_boundaries_keep_records_apart() -> None:
     table = pl.DataFrame({"x": list("aabbccddef")})
     spec = {"hierarchy": "tree", "nodes": nodes, "boundaries": ["low", "high"]}
     asked = policy({"x": spec}, publish="sets")
-    assert separate_parts(problem_of(table, asked)).tolist() == [0, 0, 1, 1, 2, 2]
+    assert generalize_fully(problem_of(table, asked))[0].tolist() == [0, 0, 1, 1, 2, 2]
     assert set(shown(table, policy({"x": spec}, 3, publish="sets", max_suppressed=0.2))) == {"{a, b}", "{c, d}"}
     for k, share in ((3, 0.0), (5, 1.0)):
         with pytest.raises(Infeasible):
@@ -190,8 +191,8 @@ def test_the_contingency_table_is_updated() -> None:
     down, across = np.array([0, 0, 1], np.int32), np.array([0, 2, 2], np.int32)
     table = Contingency.of(down, across, np.array([4, 1, 6]), 2, 3)
     table.take(np.array([0, 2]), np.array([3, 6]))
-    assert [table.merged(np.array([row])).tolist() for row in (0, 1)] == [[1, 0, 1], [0, 0, 0]]
-    assert table.merged(np.array([0, 1])).tolist() == [1, 0, 1]
+    assert [table.merge_rows(np.array([row])).tolist() for row in (0, 1)] == [[1, 0, 1], [0, 0, 0]]
+    assert table.merge_rows(np.array([0, 1])).tolist() == [1, 0, 1]
 
 
 VALUES = {

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
+from tests.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
+from tests.kernels.plain.spanning import distance_matrix
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.local.spanning_tree import SpanningTree, _blocks, _join, minimum_spanning_forest
+from shoal.algorithms.local.spanning_tree import SpanningTree, cut_tuples, join_small_classes, span_forest
 from shoal.errors import Infeasible, PolicyError
 from shoal.frequencies.frequencies import Classes
-from shoal.kernels.plain.boxes import LABELS, RANGES, UNLIMITED
-from shoal.kernels.plain.spanning import distance_matrix
 from shoal.policy import Policy
 from shoal.testing import encode_table, solve_table
 
@@ -75,7 +75,7 @@ def plain_columns(problem: Problem) -> list[dict[str, Any]]:
 def test_no_spanning_tree_is_shorter(rows: list[tuple[Any, ...]], publish: str) -> None:
     asked = policy(SpanningTree(), publish=publish)
     problem = encode_table(table_of(rows), asked).problem(asked)
-    forest = minimum_spanning_forest(problem, 40_000)
+    forest = span_forest(problem, 40_000)
     assert forest.trees == 1
     matrix = distance_matrix(problem.frequencies.tuples, plain_columns(problem))
     assert forest.lengths[1:].sum() == pytest.approx(minimum_spanning_tree(matrix).sum())
@@ -125,7 +125,7 @@ def test_the_increase_of_the_loss_spares_a_large_class(by_increase: bool, partne
     asked = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
     problem = encode_table(pl.DataFrame({"age": ages}), asked).problem(asked)
     classes, block = np.array([0, 0, 0, 0, 0, 1, 2]), np.zeros(7, np.int64)
-    joined = _join(problem, classes, block, by_increase=by_increase)
+    joined = join_small_classes(problem, classes, block, by_increase=by_increase)
     assert joined[5] == joined[sorted(set(ages)).index(partner)]
     assert joined.max() == 1
 
@@ -184,7 +184,7 @@ def test_parameters_are_checked() -> None:
 def test_blocks_are_small_and_hold_every_tuple_once(rows: list[tuple[Any, ...]], most: int) -> None:
     asked = policy(SpanningTree())
     problem = encode_table(table_of(rows), asked).problem(asked)
-    blocks = _blocks(problem.columns, problem.frequencies.tuples, most)
+    blocks = cut_tuples(problem.columns, problem.frequencies.tuples, most)
     assert max(len(block) for block in blocks) <= most
     assert sorted(np.concatenate(blocks).tolist()) == list(range(len(problem.frequencies.tuples)))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.algorithms.credit import NODES, TABLE, credit_policy, run_of
 
 import shoal
-from shoal.algorithms.subtree._trees import runs_anywhere
+from shoal.algorithms.cuts.trees import runs_anywhere
 from shoal.algorithms.subtree.top_down_specialization import Specializations
 from shoal.errors import Infeasible, PolicyError
 from shoal.policy import Policy
@@ -32,7 +32,7 @@ def walk(asked: Policy, class_place: int | None) -> list[dict[str, float]]:
         scores = {}
         for moves in cut.moves():
             tree, valid = cut.trees[moves.place], cut.valid(moves)
-            for node, score in zip(moves.nodes[valid].tolist(), cut._scores(moves)[0][valid].tolist(), strict=True):
+            for node, score in zip(moves.nodes[valid].tolist(), cut.score(moves)[0][valid].tolist(), strict=True):
                 scores[run_of(tree, node)] = score
         steps.append(scores)
         if not cut.specialize():
@@ -144,9 +144,9 @@ def test_records_that_a_division_surely_loses_are_counted() -> None:
     rows = [(1, "F"), (2, "F"), (2, "M"), (3, "M"), (3, "F"), (9, "F"), (9, "M")]
     table = pl.DataFrame([(*row, "good") for row in rows], schema=["income", "sex", "credit"], orient="row")
     cut = Specializations(encode_table(table, asked).problem(asked), None)
-    assert cut._least_lost(0, 0, 3).tolist() == [1, 0, 2]
+    assert cut.find_least_lost(0, 0, 3).tolist() == [1, 0, 2]
     cut.step(1, 0)  # F 1 2 3 9 and M 2 3 9: with M no division leaves 3 on each side
-    assert cut._least_lost(0, 0, 3).tolist() == [1, 2 + 2 + 1 + 2, 1 + 2 + 1]
+    assert cut.find_least_lost(0, 0, 3).tolist() == [1, 2 + 2 + 1 + 2, 1 + 2 + 1]
 
 
 def test_a_division_that_a_model_refuses_is_made_elsewhere() -> None:

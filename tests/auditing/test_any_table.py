@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import shoal
 from shoal.auditing.audit_policy import Roles
 from shoal.auditing.reading import Reader
-from shoal.auditing.schema import schema
-from shoal.auditing.wildcards import matching_anything
+from shoal.auditing.schema import build_audit_schema
+from shoal.auditing.wildcards import count_matching_anything
 from shoal.encoding.labels import read_label
 from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.errors import AuditFailed, Misfit, PolicyError
 from shoal.policy import Policy
 
@@ -104,7 +105,7 @@ def test_a_table_in_the_style_of_the_utd_toolbox_is_read_with_its_hierarchy() ->
 )
 def test_notations_cover_what_they_say(text: str, covered: list[int]) -> None:
     raw = pl.DataFrame({"age": [-3, 20, 24, 25, 30]})
-    reader = Reader(CountedTable(raw), "age", Roles(quasi_identifiers=["age"]))
+    reader = Reader(TableDictionary(CountedTable(raw), Roles(quasi_identifiers=["age"])), "age")
     assert [value for value in raw["age"] if reader.covers(text, str(value))] == covered
     assert reader.penalty(text) is not None
 
@@ -137,7 +138,7 @@ def test_half_open_ranges_of_dates() -> None:
 def test_periods_in_tables_of_others(text: str, covered: int) -> None:
     days = pl.DataFrame({"day": [date(2020, 1, 31), date(2020, 2, 1), date(2020, 12, 31), date(2021, 6, 1)]})
     for raw in (days, days.select(pl.col("day").cast(pl.Datetime("us")) + timedelta(hours=9))):
-        reader = Reader(CountedTable(raw), "day", Roles(quasi_identifiers=["day"]))
+        reader = Reader(TableDictionary(CountedTable(raw), Roles(quasi_identifiers=["day"])), "day")
         assert [reader.covers(text, value) for value in raw["day"].cast(pl.String)].count(True) == covered
         assert reader.penalty(text) is not None
 
@@ -195,7 +196,7 @@ def test_an_empty_release() -> None:
         assert audit.measured.k is audit.measured.k_matching_anything is None
         assert {one.attained for one in audit.measured.sensitive["disease"]} <= {None, 1.0, 0.0}
         assert {rule["met"] for rule in audit.to_dict()["thresholds"]} == {None}
-        jsonschema.validate(audit.to_dict(), schema())
+        jsonschema.validate(audit.to_dict(), build_audit_schema())
     diverse = [{"name": "entropy-l-diversity", "on": "disease", "l": 2}]
     assert shoal.audit(ARX.head(0), {**ROLES, "models": diverse}).holds  # nobody is in it
 
@@ -205,7 +206,7 @@ def test_other_columns_than_the_original_has() -> None:
         shoal.audit(ARX, ROLES, original=ORIGINAL.drop("zip"))
     audit = shoal.audit(ARX.drop("zip"), ROLES, original=ORIGINAL)
     assert not audit.is_counted
-    jsonschema.validate(audit.to_dict(), schema())
+    jsonschema.validate(audit.to_dict(), build_audit_schema())
     assert shoal.audit(ARX.drop("disease"), ROLES).measured.not_measured == {
         "disease": "the column is not in the published table"
     }
@@ -235,7 +236,7 @@ def test_k_where_nothing_matches_anything_is_that_of_all_pairs(rows: list[tuple[
     ]
     table = pl.DataFrame(rows, schema=["q0", "q1", "q2"], orient="row")
     classes = table.group_by(table.columns).agg(pl.len().alias("records"))
-    assert matching_anything(classes) == min(counts)
+    assert count_matching_anything(classes) == min(counts)
 
 
 @given(

@@ -317,7 +317,7 @@ def test_what_attacks_find_is_for_the_owner_only() -> None:
 def test_the_schema_knows_attacks() -> None:
     import jsonschema
 
-    from shoal.auditing.schema import schema
+    from shoal.auditing.schema import build_audit_schema
 
     audit = shoal.audit(WIDE, POLICY, original=ORIGINAL, external=ORIGINAL, earlier=[WIDE])
-    jsonschema.validate(json.loads(audit.to_json()), schema())
+    jsonschema.validate(json.loads(audit.to_json()), build_audit_schema())

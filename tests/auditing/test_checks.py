@@ -195,3 +195,16 @@ def test_a_lie_in_a_table_of_many_small_classes_is_found() -> None:
     assert shoal.audit(shown.sort("q", "s"), policy, original=raw).holds
     moved = shown.with_columns(pl.Series("s", np.roll(raw["s"].to_numpy(), 2))).sort("q", "s")
     assert outcome(shoal.audit(moved, policy, original=raw), "truth") == "failed"
+
+
+def test_a_subject_whose_name_is_a_pattern_is_counted() -> None:
+    """Polars reads ``^…$`` in a name as a pattern of names."""
+    table = pl.DataFrame({"^a$": [1, 1, 2, 3, 4, 4], "age": [1, 1, 1, 2, 2, 2], "ill": list("xyxyxy")})
+    policy = shoal.Policy(
+        subject="^a$",
+        quasi_identifiers={"age": {"hierarchy": "suppress"}},
+        sensitive=["ill"],
+        models=[{"name": "k-anonymity", "k": 2}, {"name": "distinct-l-diversity", "on": "ill", "l": 2}],
+        max_suppressed=0,
+    )
+    assert shoal.anonymize(table, policy).audit.holds

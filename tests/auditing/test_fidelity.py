@@ -55,7 +55,7 @@ def statistics_of(table: pl.DataFrame, original: pl.DataFrame = TABLE, policy: P
     ],
 )
 def test_what_stands_for_a_range_is_as_asked_and_told(standing: Any, expected: list[float]) -> None:
-    column = reread_columns(published(), TABLE, OriginalTable(CountedTable(TABLE), POLICY), standing)["age"].column
+    column = reread_columns(published(), TABLE, OriginalTable.of(CountedTable(TABLE), POLICY), standing)["age"].column
     assert column.numbers is not None
     assert column.numbers[0].tolist() == AGES
     assert column.numbers[1].tolist() == pytest.approx(expected, abs=1e-3)
@@ -80,7 +80,19 @@ def test_a_table_published_as_it_is_differs_in_nothing() -> None:
 
 def test_the_keys_are_stable() -> None:
     found = statistics_of(published())
-    assert list(found) == ["for", "standing", "records", "columns", "joint", "clusters", "correlations", "queries"]
+    assert list(found) == [
+        "for",
+        "standing",
+        "records",
+        "columns",
+        "joint",
+        "clusters",
+        "correlations",
+        "queries",
+        "eigenvalues",
+        "regressions",
+        "propensity",
+    ]
     assert found["records"] == {"original": 12, "published": 12, "compared": 12}
     assert list(found["columns"]) == ["age", "sex", "income", "ill"]
     assert set(found["columns"]["age"]) == {

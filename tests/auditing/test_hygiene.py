@@ -91,6 +91,7 @@ def test_a_subject_column_may_have_any_name() -> None:
 
 def test_cells_that_stand_side_by_side_are_no_leak(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": [252525 + i for i in range(20)], "age": [25] * 20, "who": ["null"] * 20})
-    policy = Policy(identifiers=["id", "who"], quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 5}])
+    roles = {"identifiers": ["id", "who"], "quasi_identifiers": ["age"], "subject": "none"}
+    policy = Policy(**roles, models=[{"name": "k-anonymity", "k": 5}])
     for kind in ("feather", "jsonl", "excel"):
         shoal.anonymize(table, policy).write(tmp_path / kind, format=kind)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from shoal.auditing.reading import Reader
 from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.policy import Policy
-from shoal.utility.statistics.covers import Covers
+from shoal.utility.statistics.covers import CoveredValues
 
 TREE = {"any": {"ab": ["a", "b"], "cd": ["c", "d"]}}
 COLUMNS = {
@@ -35,7 +36,7 @@ def reader_of(name: str, missing: str = "own-value", *, promised: bool = True) -
     models = [{"name": "k-anonymity", "k": 2}] if promised else []
     roles = {name: {**ROLES[name], "missing": missing}}
     policy = Policy(quasi_identifiers=roles, models=models, max_suppressed=1.0)
-    return Reader(CountedTable(pl.DataFrame({name: COLUMNS[name]})), name, policy)
+    return Reader(TableDictionary(CountedTable(pl.DataFrame({name: COLUMNS[name]})), policy), name)
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,7 +78,7 @@ def test_a_record_may_show_what_covers_its_value_and_is_not_above_its_boundary(n
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 5)), max_size=6), st.data())
 def test_covers_of_some_texts_and_with_a_last_value(sets: list[set[int]], data: st.DataObject) -> None:
-    covers = Covers.of(sets, 6)
+    covers = CoveredValues.of(sets, 6)
     taken = data.draw(st.lists(st.integers(0, max(len(sets) - 1, 0)), max_size=6)) if sets else []
     last = np.array(data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets))), bool)
     part = covers.take(np.array(taken, np.int64))

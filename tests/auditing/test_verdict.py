@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +110,34 @@ def test_the_json_has_what_scripts_rely_on() -> None:
     assert set(data["utility"]["certainty-penalty"]) == {"total", "columns"}
     assert data["risk"]["prosecutor"]["max"] == 0.5
     assert np.isclose(data["risk"]["prosecutor"]["mean"], 0.5)
+
+
+@pytest.mark.parametrize("subject", [None, "person"])
+def test_the_risk_before_counts_combinations_that_no_number_can_tell_apart(subject: str | None) -> None:
+    """Nine columns of 300 values make more combinations than 64 bits have room for; the blank is a value too."""
+    draw = random.Random(18)
+    columns = [f"c{index}" for index in range(9)]
+    values = [None, *range(299)]
+    # each value stands somewhere; then pairs of neighbours in two columns, where a blank could pass for a carry
+    rows = [tuple(value for _ in columns) for value in values]
+    people = [draw.randrange(50) for _ in rows]
+    for _ in range(400):
+        row, place, high = [draw.choice(values) for _ in columns], draw.randrange(8), draw.randrange(298)
+        carried, swapped, alike = [(high, None), (high + 1, 0)], [(high, 7), (7, high)], [(high, 7), (high, 7)]
+        rows += [(*row[:place], *pair, *row[place + 2 :]) for pair in draw.choice([carried, swapped, alike])]
+        people += draw.choice([[1, 1], [1, 2]])
+    table = pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows], infer_schema_length=None)
+    table = table.with_columns(person=pl.Series(people))
+    policy = Policy(
+        quasi_identifiers=dict.fromkeys(columns, "suppress"),
+        identifiers=[] if subject else ["person"],
+        subject=subject or "none",
+        models=[{"name": "k-anonymity", "k": 2}],
+        max_suppressed=1.0,
+    )
+    counted = Counter(row for row, _ in set(zip(rows, people, strict=True))) if subject else Counter(rows)
+    release = shoal.anonymize(table, policy)
+    before = release.audit.risk_before["prosecutor"]
+    total = sum(counted.values())
+    assert before["mean"] == pytest.approx(len(counted) / total)
+    assert before["unique"] == pytest.approx(sum(size == 1 for size in counted.values()) / total)

@@ -19,10 +19,10 @@ import pytest
 import shoal
 from shoal.engines.memory.files import read_file
 from shoal.policy import Policy
-from shoal.registry import names
+from tests.strategies import SEARCHES
 
 ARROW = find_spec("pyarrow") is not None
-ALGORITHMS = sorted({*names("algorithms")} - {"fixed-levels"})  # which finds no levels
+ALGORITHMS = sorted(SEARCHES)
 FORMATS = ["csv", "parquet", "feather", "excel", "jsonl"]
 RARE = "Zeppelinpilot"
 """A value that one person has: no release may hold it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.command import run, run_afresh
+from tests.strategies import SEARCHES
 
 import shoal
 from shoal.policy.presets import PRESETS
@@ -103,9 +104,7 @@ def test_lattice_draws_and_says_where(case: Path) -> None:
 def test_compare_puts_algorithms_side_by_side(case: Path) -> None:
     done = run("compare", case / "data.csv", "-p", case / "policy.yaml", "--k", "2,5,99", "--json", check=0)
     rows = json.loads(done.stdout)
-    assert {(row["algorithm"], row["k"]) for row in rows} == {
-        (name, k) for name in {*shoal.registry.names("algorithms")} - {"fixed-levels"} for k in (2, 5, 99)
-    }
+    assert {(row["algorithm"], row["k"]) for row in rows} == {(name, k) for name in SEARCHES for k in (2, 5, 99)}
     assert all(("infeasible" in row) == (row["k"] == 99) for row in rows)
 
 
@@ -302,7 +301,18 @@ def test_persons_can_be_audited_again_by_the_owner(case: Path) -> None:
     release = case / "out" / "release.csv"
     run("audit", release, "-p", policy, "--subjects", owner, check=0)
     run("audit", release, "-p", policy, "--original", data, "--subjects", owner, check=0)
-    assert "persons cannot be counted" in run("audit", release, "-p", policy, check=1).stdout
+    outside = run("audit", release, "-p", policy, check=3).stdout
+    assert outside.index("undecided") < outside.index("persons cannot be counted") < outside.index("--subjects")
+    assert "does not hold" not in outside
+    run("audit", release, "-p", policy, "--original", data, check=0)  # it holds with the least persons there can be
+    larger = case / "larger.yaml"
+    larger.write_text(policy.read_text().replace("k: 5", "k: 20"))
+    told = run("audit", release, "-p", larger, "--original", data, check=3).stdout
+    assert "whether k-anonymity holds in persons cannot be counted from outside; got at most 30" in told
+    assert json.loads(run("audit", release, "-p", policy, "--json", check=3).stdout)["decided"] is False
+    strict = case / "strict.yaml"  # what fails with as many persons as records fails
+    strict.write_text(policy.read_text().replace("k: 5", "k: 130"))
+    assert "does not hold" in run("audit", release, "-p", strict, check=1).stdout
     assert b"person" not in release.read_bytes()
 
 

@@ -234,7 +234,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"[20, 24]": range(20, 26), "[25, 29]": range(26, 30)},
         "age, level 1: values lie outside their label; got 25 under '[20, 24]'",
     ),
-    "a value twice": ({"x": range(20, 30), "y": [20]}, "the value '20' has two"),
+    "a value twice": ({"x": range(20, 30), "y": [20]}, "rows 1 and 11 say different labels of the same value"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,17 @@ def in_files(frame: pl.DataFrame, folder: Path, request: pytest.FixtureRequest) 
 
 
 def in_spark(frame: pl.DataFrame, folder: Path, request: pytest.FixtureRequest) -> Laid:
-    if not spark_tests._has_java():
+    if not spark_tests.has_java():
         pytest.skip("Spark needs Java, and there is none on this machine")
     return Laid(spark_tests.there(request.getfixturevalue("spark"), frame, 1), {}, "parquet")
+
+
+def in_file_blocks(frame: pl.DataFrame, folder: Path, request: pytest.FixtureRequest) -> Laid:
+    return replace(in_files(frame, folder, request), options={"memory": "1GB", "fits": 20, "block": 60})
+
+
+def in_blocks(frame: pl.DataFrame, folder: Path, request: pytest.FixtureRequest) -> Laid:
+    return replace(in_spark(frame, folder, request), options={"fits": 20, "block": 60})
 
 
 ENGINES: dict[str, Callable[[pl.DataFrame, Path, pytest.FixtureRequest], Laid]] = {
@@ -46,6 +54,16 @@ ENGINES: dict[str, Callable[[pl.DataFrame, Path, pytest.FixtureRequest], Laid]] 
     "files": in_files,
     "spark": in_spark,
 }
+
+
+ANYWHERE = {**ENGINES, "file blocks": in_file_blocks, "blocks": in_blocks}
+"""Also a table that is cut: it is searched in other blocks than on one machine, so its release is another one."""
+
+
+@pytest.fixture(params=list(ANYWHERE))
+def lay_anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pl.DataFrame], Laid]:
+    """Return how a table is laid before one engine after the other, and cut into blocks."""
+    return lambda frame: ANYWHERE[request.param](frame, tmp_path, request)
 
 
 @pytest.fixture(params=list(ENGINES))

@@ -37,6 +37,7 @@ PEOPLE = pl.DataFrame(
 )
 POLICY = shoal.Policy(
     identifiers=["name", "own", "weight"],
+    subject="none",
     quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [5, 10, 20]}, "zip": {}},
     sensitive=["illness"],
     models=[{"name": "k-anonymity", "k": 4}],

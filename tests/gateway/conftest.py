@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -45,11 +46,18 @@ class Memory(DataSource):
         self.changes += 1
 
 
+def copy_example(folder: Path) -> Path:
+    """Copy the examples, and return a configuration of all their owners: ``people``, and ``staff`` of two of them."""
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    path, parts = folder / "hussien15.yaml", folder / "two_owners.yaml"
+    (owners,) = re.findall(r"(?ms)^owners:\n(.*?)^clients:", parts.read_text(encoding="utf-8"))
+    path.write_text(path.read_text(encoding="utf-8").replace("clients:\n", f"{owners}clients:\n"), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def example(tmp_path: Path) -> Gateway:
-    folder = tmp_path / "example"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
-    return Gateway.read(folder / "hussien15.yaml")
+    return Gateway.read(copy_example(tmp_path / "example"))
 
 
 @pytest.fixture
@@ -59,7 +67,7 @@ def opened(tmp_path: Path) -> Callable[..., Gateway]:
     def make(source: DataSource, policy: Any = None, *, recoding: str = "one", **owner: Any) -> Gateway:
         tables = owner.pop("tables", None) or {"people": {"policy": policy, "recoding": recoding}}
         said = {"database": {"duckdb": "not opened"}, "tables": tables, **owner}
-        clients = {name: {} for name in ("ann", "bob")}
+        clients = {name: {} for name in ("ann", "bob", "cyd")}
         config = GatewayConfig(owners={"north": said}, clients=clients, ledger=str(tmp_path / "ledger.sqlite"))
         return Gateway(config, sources={"north": source})
 

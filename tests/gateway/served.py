@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import socket
 import threading
 import time
@@ -23,10 +22,10 @@ from shoal.gateway.config import ClientConfig, GatewayConfig
 from shoal.gateway.keys import hash_key
 from shoal.gateway.logs import Log
 from shoal.gateway.mediator import Gateway
-from tests.gateway.conftest import EXAMPLE
+from tests.gateway.conftest import copy_example
 
-KEYS = {name: f"{name}.secret-of-{name}" for name in ("ann", "bob", "aud", "north", "late")}
-ROLES = {"aud": ("auditor",), "north": ("owner",)}
+KEYS = {name: f"{name}.secret-of-{name}" for name in ("ann", "bob", "aud", "north", "town", "late")}
+ROLES = {"aud": ("auditor",), "north": ("owner",), "town": ("owner",)}
 
 
 @cache
@@ -48,6 +47,7 @@ class Served:
     url: str
     gateway: Gateway
     written: io.StringIO
+    app: Any
 
     def http(self, name: str | None = "ann", *, key: str | None = None, **said: Any) -> httpx.Client:
         """Return a connection of somebody's."""
@@ -65,8 +65,7 @@ class Served:
 
 def example(folder: Path, **changes: Any) -> GatewayConfig:
     """Return the example's configuration in a folder of its own, with our clients."""
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
-    config = GatewayConfig.read(folder / "hussien15.yaml")
+    config = GatewayConfig.read(copy_example(folder))
     server = {"attempts": 100_000, **changes.pop("server", {})}
     return config.replace(**{"clients": clients(), "server": server, **changes})
 
@@ -83,7 +82,7 @@ def served(config: GatewayConfig, sources: Mapping[str, Any] | None = None) -> I
         while not server.started:
             time.sleep(0.01)
         try:
-            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", gateway, written)
+            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", gateway, written, app)
         finally:
             server.should_exit = True
             thread.join(30)

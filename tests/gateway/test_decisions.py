@@ -30,7 +30,9 @@ POLICY: dict[str, Any] = {
     "models": [{"name": "k-anonymity", "k": K}],
     "algorithm": "weighted-boundaries",
     "threshold": 3,
+    "raw": {"least": 1},
 }
+"""The paper's own way: what is light enough is shown of everybody."""
 
 
 def people(count: int = 60) -> pl.DataFrame:
@@ -102,7 +104,7 @@ def test_the_release_is_made_once_per_version(opened: Opened, monkeypatch: pytes
     for _ in range(3):
         gateway.ask("ann", "SELECT * FROM people")
     assert (len(made), source.reads) == (1, 1)
-    source.change(people=people(61))
+    source.change(people=people(60 + K))
     gateway.ask("ann", "SELECT * FROM people")
     assert (len(made), source.reads) == (2, 2)
 
@@ -120,7 +122,7 @@ def test_what_cannot_be_anonymized_is_refused_without_data(opened: Opened) -> No
         with pytest.raises(Refused, match="promises of the policy") as refused:
             gateway.ask("ann", "SELECT * FROM people")
         assert "999" not in str(refused.value) and "1" not in str(refused.value)
-    assert gateway.ledger.verify() == 0
+    assert [entry["action"] for entry in gateway.ledger.entries()] == ["refuse"] * 2
 
 
 def test_a_policy_that_does_not_fit_is_told_without_data(opened: Opened) -> None:
@@ -132,11 +134,11 @@ def test_a_policy_that_does_not_fit_is_told_without_data(opened: Opened) -> None
 
 
 def differences(gateway: Gateway, first: str, second: str) -> int:
-    """How many more records one count has than another; 0 where one of them is not told."""
+    """How many more records one count has than another."""
     counts = [
         gateway.ask("ann", f"SELECT count(*) AS n FROM people WHERE {text}").table["n"][0] for text in (first, second)
     ]
-    return 0 if None in counts else abs(counts[0] - counts[1])
+    return abs(counts[0] - counts[1])
 
 
 @pytest.mark.parametrize("record", range(0, 60, 7))
@@ -149,17 +151,7 @@ def test_pairs_of_counts_that_differ_by_one_person_find_nobody(opened: Opened, r
     assert not 0 < differences(gateway, "age >= 0", others) < K
     tracker = f"sex = '{one['sex']}'"
     assert not 0 < differences(gateway, tracker, f"{tracker} AND NOT ({person})") < K
-    assert gateway.ask("ann", f"SELECT count(*) AS n FROM people WHERE {person}").table["n"][0] is None
-
-
-def test_counts_by_group_and_their_total_give_no_small_group_back(opened: Opened) -> None:
-    frame = people().with_columns(ill=pl.Series(["leprosy", *people()["ill"].to_list()[1:]]))
-    gateway = opened(Memory(people=frame), {**POLICY, "threshold": None})
-    total = gateway.ask("ann", "SELECT count(*) AS n FROM people").table["n"][0]
-    groups = gateway.ask("ann", "SELECT ill, count(*) AS n FROM people GROUP BY ill").table
-    assert "leprosy" not in groups["ill"]
-    assert total - groups["n"].sum() >= K
-    assert len(set(frame["ill"]) - set(groups["ill"])) >= 2
+    assert gateway.ask("ann", f"SELECT count(*) AS n FROM people WHERE {person}").table["n"][0] == 0
 
 
 def each(opened: Opened, source: Memory, **changes: Any) -> Gateway:
@@ -172,53 +164,6 @@ def test_a_recoding_for_each_request_keeps_more_detail(opened: Opened) -> None:
     assert set(answer.table["sex"]) == {"f", "m"}  # alone it needs no generalization
     assert answer.decisions[0].recoding == "each"
     assert answer.decisions[0].attained["k-anonymity"] >= K
-
-
-def test_answers_that_could_be_intersected_are_refused(opened: Opened) -> None:
-    """Halves and thirds of twelve hold on their own; laid over each other they leave two persons together."""
-    halves = pl.Series(["f"] * 6 + ["m"] * 6)
-    thirds = pl.Series([code for code in ("53700", "53701", "53702") for _ in range(4)])
-    gateway = each(opened, Memory(people=people(12).with_columns(sex=halves, zip=thirds)))
-    assert set(gateway.ask("ann", "SELECT sex, ill FROM people").table["sex"]) == {"f", "m"}
-    with pytest.raises(Refused, match="fewer than k"):
-        gateway.ask("ann", "SELECT zip, ill FROM people")
-    assert (
-        len(set(gateway.ask("bob", "SELECT zip, ill FROM people").table["zip"])) == 3
-    )  # it is what ann has that counts
-
-
-def test_every_answer_together_leaves_no_group_below_k(opened: Opened) -> None:
-    import zlib
-
-    import numpy as np
-
-    gateway = each(opened, Memory(people=people()))
-    rng = np.random.default_rng(1)
-    for _ in range(25):
-        names = rng.choice(["age", "zip", "sex", "ill"], rng.integers(1, 4), replace=False)
-        where = rng.choice(["", " WHERE sex = 'f'", " WHERE age < 40", " WHERE ill = 'flu'", " WHERE zip = '53700'"])
-        try:
-            gateway.ask("ann", f"SELECT {', '.join(names)} FROM people{where}")
-        except Refused:
-            continue
-    with gateway.ledger._store.reading() as db:
-        packed = db.execute("SELECT groups FROM entries WHERE groups IS NOT NULL").fetchall()
-    groups = [np.frombuffer(zlib.decompress(one), np.int32) for (one,) in packed]
-    assert len(groups) > 2
-    signs = [sign for sign in zip(*(one.tolist() for one in groups), strict=True) if max(sign) >= 0]
-    assert min(signs.count(sign) for sign in signs) >= K
-
-
-def test_a_difference_of_two_answers_is_refused(opened: Opened) -> None:
-    """Everybody, and everybody but one."""
-    frame = people(20).with_columns(ill=pl.Series(["leprosy"] + ["flu"] * 19))
-    gateway = each(opened, Memory(people=frame))
-    assert gateway.ask("ann", "SELECT ill FROM people").table.height == 20
-    with pytest.raises(Refused, match="fewer than k"):
-        gateway.ask("ann", "SELECT ill FROM people WHERE ill <> 'leprosy'")
-    assert gateway.ask("bob", "SELECT ill FROM people WHERE ill <> 'leprosy'").table.height == 19
-    with pytest.raises(Refused, match="fewer than k"):
-        gateway.ask("bob", "SELECT ill FROM people")
 
 
 def test_each_request_counts_persons(opened: Opened) -> None:
@@ -247,19 +192,10 @@ def test_the_same_request_again_is_answered_again(opened: Opened) -> None:
     assert first.table.equals(again.table) and gateway.ledger.verify() == 1
 
 
-def test_answers_of_another_version_cannot_be_compared(opened: Opened) -> None:
-    source = Memory(people=people())
-    gateway = each(opened, source)
-    gateway.ask("ann", "SELECT age, sex FROM people")
-    source.change(people=people(61))
-    with pytest.raises(Refused, match="changed"):
-        gateway.ask("ann", "SELECT age, sex FROM people")
-
-
 def test_identifiers_show_a_star_in_either_recoding(opened: Opened) -> None:
-    for recoding in ("one", "each"):
+    for recoding, client in (("one", "ann"), ("each", "bob")):
         gateway = opened(Memory(people=people()), POLICY, recoding=recoding)
-        assert set(gateway.ask("bob", "SELECT name FROM people").table["name"]) == {"*"}
+        assert set(gateway.ask(client, "SELECT name FROM people").table["name"]) == {"*"}
 
 
 def visits() -> pl.DataFrame:
@@ -351,7 +287,7 @@ def test_a_number_cannot_carry_a_second_request(opened: Opened) -> None:
     for condition in ("zip <> 'x'", "zip = 'x'"):  # whether the answer would be the same or not
         with pytest.raises(Refused, match="under this number"):
             gateway.ask("ann", f"SELECT sex FROM people WHERE {condition}", request="7")
-    assert gateway.ledger.read_history("ann", "north/people").raw == {"people.sex": 1}
+    assert gateway.ledger.read_history("ann").raw == {"north/people.sex": 1}
 
 
 def test_a_treatment_holds_for_answers_as_they_are(opened: Opened) -> None:
@@ -407,36 +343,6 @@ def test_quasi_identifiers_alone_link_nothing(opened: Opened) -> None:
     gateway = opened(Memory(people=people()), POLICY)
     assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "release"
     assert gateway.ask("ann", "SELECT age, ill FROM people").decisions[0].action == "anonymize"
-
-
-def test_a_link_that_breaks_no_promise_is_no_reason_to_refuse(opened: Opened) -> None:
-    """Everybody has the same ZIP code: as it is it splits no class."""
-    gateway = opened(Memory(people=people().with_columns(zip=pl.lit("53711"))), POLICY)
-    assert gateway.ask("ann", "SELECT zip, ill FROM people").decisions[0].action == "release"
-    assert gateway.ask("ann", "SELECT age, ill FROM people").decisions[0].action == "anonymize"
-
-
-def test_a_link_must_keep_every_model(opened: Opened) -> None:
-    """By sex every class splits into groups of k, but not into groups of two illnesses."""
-    table = pl.DataFrame(
-        {
-            "name": [str(n) for n in range(24)],
-            "age": [20 + n // 12 for n in range(24)],
-            "zip": ["53711"] * 24,
-            "sex": ["fm"[n % 2] for n in range(24)],
-            "ill": [("flu", "gout")[n % 2] for n in range(24)],
-        }
-    )
-    diverse = {**POLICY, "models": [*POLICY["models"], {"name": "distinct-l-diversity", "on": "ill", "l": 2}]}
-    for client, policy, answered in (("ann", POLICY, True), ("bob", diverse, False)):
-        gateway = opened(Memory(people=table), policy)
-        gateway.ask(client, "SELECT sex, ill FROM people")
-        try:
-            gateway.ask(client, "SELECT age, zip, ill FROM people")
-        except Refused:
-            assert not answered
-        else:
-            assert answered
 
 
 def test_with_a_recoding_for_each_request_any_link_is_refused(opened: Opened) -> None:

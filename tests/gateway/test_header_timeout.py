@@ -106,7 +106,7 @@ def test_a_large_body_is_no_large_head(line: socket.socket) -> None:
 
 
 def test_where_it_cannot_be_had_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shoal.gateway.header_timeout", None)
+    monkeypatch.setitem(sys.modules, "shoal.gateway.write_timeout", None)
     told = io.StringIO()
     assert choose_protocol(Log(told)) == "auto"
-    assert "slow heads of requests are waited for" in told.getvalue()
+    assert "slow clients are waited for" in told.getvalue()

@@ -13,21 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shoal.errors import LedgerError, Refused
-from shoal.gateway.ledger import Ledger, LedgerEntry, overlay_groups, singles_out
+from shoal.gateway.ledger import Ledger, LedgerEntry
 
 ENTRY = LedgerEntry(
     request="r1",
     request_hash="asked",
     client="ann",
     owner="north",
-    family="north/people",
+    source="north/people",
     table="people",
     version="v1",
     action="release",
@@ -45,9 +42,9 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_what_a_client_has_is_known_after_a_restart(ledger: Ledger) -> None:
-    read_history = Ledger(ledger.path).read_history("ann", "north/people")
+    read_history = Ledger(ledger.path).read_history("ann")
     assert read_history.newest == 5 and sorted(read_history.raw) == [f"people.c{number}" for number in range(5)]
-    assert Ledger(ledger.path).read_history("bob", "north/people").newest == 0
+    assert Ledger(ledger.path).read_history("bob").newest == 0
     assert ledger.verify() == 5
 
 
@@ -56,22 +53,6 @@ def test_a_ledger_is_not_continued_with_another_key(ledger: Ledger, tmp_path: Pa
     with pytest.raises(LedgerError, match="does not fit the newest entry"):
         Ledger(ledger.path, tmp_path / "another.key")
     assert Ledger(ledger.path).verify() == 5
-
-
-def test_groups_come_back(ledger: Ledger) -> None:
-    groups = np.array([0, -1, 1], np.int32)
-    ledger.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    ((index, found),) = ledger.read_history("ann", "north/people").groups.items()
-    assert (index, found.tolist()) == (("people", "v1"), [0, -1, 1])
-
-
-def test_what_is_remembered_of_groups_does_not_grow(ledger: Ledger) -> None:
-    """A client may ask for ever; what its answers tell apart together is one number for each person."""
-    answers = [np.array([n % 2, -1, n % 3, 0, -1], np.int32) for n in range(20)]
-    for number, groups in enumerate(answers):
-        ledger.append(replace(ENTRY, request=f"g{number}", action="anonymize", groups=groups), 5 + number)
-        (found,) = ledger.read_history("ann", "north/people").groups.values()
-    assert found.tolist() == overlay_groups(answers).tolist() == [1, -1, 2, 0, -1]
 
 
 def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
@@ -86,13 +67,13 @@ def test_entries_cannot_be_changed_or_removed(ledger: Ledger) -> None:
     [
         "UPDATE entries SET client = 'bob' WHERE number = 2",
         "UPDATE entries SET said = '{}' WHERE number = 5",
-        "UPDATE entries SET groups = x'00' WHERE number = 3",
+        "UPDATE entries SET digest = 'x' WHERE number = 3",
         "UPDATE entries SET at = '2020' WHERE number = 1",
         "UPDATE entries SET previous = 'x' WHERE number = 3",
         "DELETE FROM entries WHERE number = 1",
         "DELETE FROM entries WHERE number = 3",
         "UPDATE entries SET number = 9 WHERE number = 5",
-        "INSERT INTO entries SELECT 6, at, 'x', asked, client, owner, family, tabled, version, said, digest, groups, "
+        "INSERT INTO entries SELECT 6, at, 'x', asked, client, owner, source, tabled, origin, version, said, digest, "
         "hash, 'h' FROM entries WHERE number = 5",
     ],
 )
@@ -136,11 +117,21 @@ def test_a_decision_on_an_old_state_is_not_entered(ledger: Ledger) -> None:
     assert ledger.verify() == 5
 
 
+def test_what_is_about_other_persons_is_not_in_the_way(ledger: Ledger) -> None:
+    """Nor is it skipped in what is remembered of the client."""
+    other = Ledger(ledger.path)
+    assert other.append(replace(ENTRY, request="other", source="north/visits", weights={"north/visits.ward": 1.0}), 0)
+    assert ledger.append(replace(ENTRY, request="own"), 5)
+    assert not ledger.append(replace(ENTRY, request="both", related=frozenset({"north/visits"})), 5)
+    known = ledger.read_history("ann")
+    assert (known.newest, known.within(["north/people"]).newest, known.within(["north/visits"]).newest) == (7, 7, 6)
+    assert "north/visits.ward" in known.raw
+    assert ledger.append(replace(ENTRY, request="both", related=frozenset({"north/visits"})), 7)
+
+
 def test_many_at_once(ledger: Ledger) -> None:
     def add(number: int) -> None:
-        while not ledger.append(
-            replace(ENTRY, request=f"t{number}"), ledger.read_history("ann", "north/people").newest
-        ):
+        while not ledger.append(replace(ENTRY, request=f"t{number}"), ledger.read_history("ann").newest):
             pass
 
     with ThreadPoolExecutor(8) as pool:
@@ -151,25 +142,21 @@ def test_many_at_once(ledger: Ledger) -> None:
 def test_what_is_remembered_is_what_would_be_read(ledger: Ledger) -> None:
     other = Ledger(ledger.path)
     for number, action in enumerate(["release", "anonymize", "anonymize"]):
-        groups = np.array([number, -1], np.int32) if action == "anonymize" else None
-        entry = replace(ENTRY, request=f"m{number}", action=action, groups=groups)
+        entry = replace(ENTRY, request=f"m{number}", action=action)
         assert ledger.append(entry, 5 + number)
-        known = ledger.read_history("ann", "north/people", cached=True)
-        read = other.read_history("ann", "north/people")
-        assert {**vars(known), "groups": None} == {**vars(read), "groups": None}
-        assert {index: held.tolist() for index, held in known.groups.items()} == {
-            index: held.tolist() for index, held in read.groups.items()
-        }
+        known, read = ledger.read_history("ann", cached=True), other.read_history("ann")
+        assert known.newest == read.newest == 6 + number
+        assert known.sources == read.sources
     assert known.newest == 8
 
 
 def test_what_is_remembered_is_not_enough_to_append_behind_another_gateway(ledger: Ledger) -> None:
     other = Ledger(ledger.path)
-    stale = other.read_history("ann", "north/people").newest
+    stale = other.read_history("ann").newest
     assert ledger.append(replace(ENTRY, request="new"), stale)
-    assert other.read_history("ann", "north/people", cached=True).newest == stale
+    assert other.read_history("ann", cached=True).newest == stale
     assert not other.append(replace(ENTRY, request="behind"), stale)
-    assert other.append(replace(ENTRY, request="behind"), other.read_history("ann", "north/people").newest)
+    assert other.append(replace(ENTRY, request="behind"), other.read_history("ann").newest)
     assert other.append(replace(ENTRY, request="new"), stale)  # the same again is no second entry
     assert ledger.verify() == 7
 
@@ -180,9 +167,9 @@ from dataclasses import replace
 from shoal.gateway.ledger import Ledger, LedgerEntry
 ledger = Ledger(sys.argv[1])
 entry = LedgerEntry(
-    request="r", request_hash="asked", client="ann", owner="north", family="f", table="people", version="v1",
+    request="r", request_hash="asked", client="ann", owner="north", source="f", table="people", version="v1",
     action="release", weights={"people.sex": 2.0}, digest="d" * 200_000)
-number = ledger.read_history("ann", "f").newest
+number = ledger.read_history("ann").newest
 while True:
     print(number, flush=True)
     assert ledger.append(replace(entry, request=f"r{number}"), number)
@@ -218,7 +205,7 @@ def cut(self, *given):
     os.kill(os.getpid(), 9)
 module.Ledger._append = cut
 entry = module.LedgerEntry(
-    request="cut", request_hash="asked", client="ann", owner="north", family="north/people", table="p", version="v",
+    request="cut", request_hash="asked", client="ann", owner="north", source="north/people", table="p", version="v",
     action="release", weights={}, digest="d")
 module.Ledger(sys.argv[1]).append(entry, 5)
 """
@@ -226,16 +213,6 @@ module.Ledger(sys.argv[1]).append(entry, 5)
     assert ledger.verify() == 5
     assert ledger.append(replace(ENTRY, request="cut"), 5)
     assert ledger.verify() == 6
-
-
-groupings = st.lists(st.lists(st.integers(-1, 2), min_size=8, max_size=8), min_size=1, max_size=3)
-
-
-@given(groupings, st.integers(2, 4))
-def test_answers_laid_over_each_other(groups: list[list[int]], k: int) -> None:
-    signs = [sign for sign in zip(*groups, strict=True) if max(sign) >= 0]
-    small = any(signs.count(sign) < k for sign in signs)
-    assert singles_out([np.array(one, np.int32) for one in groups], k) == small
 
 
 @pytest.fixture
@@ -252,12 +229,9 @@ def shared(server: str, tmp_path: Path) -> Iterator[Ledger]:
 def test_a_ledger_on_a_server_is_the_same_chain(shared: Ledger, ledger: Ledger, server: str) -> None:
     again = Ledger(server, shared.path)
     assert again.verify(shared.head()) == ledger.verify() == 5
-    assert again.read_history("ann", "north/people") == ledger.read_history("ann", "north/people")
+    assert again.read_history("ann") == ledger.read_history("ann")
     told = [[{**entry, "at": ""} for entry in one.entries(after=1, most=3, owner="north")] for one in (again, ledger)]
     assert told[0] == told[1] and len(told[0]) == 3
-    groups = np.array([0, -1, 1], np.int32)
-    again.append(replace(ENTRY, request="g", action="anonymize", groups=groups), 5)
-    assert shared.read_history("ann", "north/people").groups["people", "v1"].tolist() == [0, -1, 1]
 
 
 def test_entries_on_a_server_cannot_be_changed_removed_or_forged(shared: Ledger, server: str) -> None:
@@ -277,7 +251,7 @@ def test_two_gateways_write_one_ledger(shared: Ledger, server: str) -> None:
 
     def write(number: int) -> None:
         one, entry = both[number % 2], replace(ENTRY, request=f"many{number}")
-        while not one.append(entry, one.read_history("ann", "north/people").newest):
+        while not one.append(entry, one.read_history("ann").newest):
             pass
 
     with ThreadPoolExecutor(8) as pool:
@@ -295,14 +269,16 @@ def test_a_connection_to_the_ledger_that_was_cut_is_made_anew(shared: Ledger, se
     assert shared.verify() == 6
 
 
-def test_a_ledger_on_a_server_needs_a_key_elsewhere(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_on_a_server_needs_a_key_elsewhere(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(LedgerError, match="key of its own"):
         Ledger(server)
     monkeypatch.delenv("NO_SUCH_LEDGER", raising=False)
     with pytest.raises(LedgerError, match="environment"):
         Ledger("$NO_SUCH_LEDGER")
     with pytest.raises(LedgerError) as error:
-        Ledger("postgresql://me:hunter2@127.0.0.1:1/db", "some.key")
+        Ledger("postgresql://me:hunter2@127.0.0.1:1/db", tmp_path / "some.key")
     assert "hunter2" not in str(error.value)
 
 
@@ -317,7 +293,7 @@ def test_a_ledger_on_a_server_takes_nothing_for_granted(server: str, tmp_path: P
         try:
             ledger = Ledger(server, tmp_path / "shared.key")
             assert ledger.append(ENTRY, 0)
-            with ledger._store.reading() as session:
+            with ledger.store.reading() as session:
                 assert session.execute("SHOW synchronous_commit").fetchone() == ("on",)
             with pytest.raises(psycopg.Error, match="append only"):
                 db.execute("DELETE FROM shoal_ledger.entries")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +15,12 @@ from tests.gateway.conftest import Memory
 
 Opened = Callable[..., Gateway]
 K = 3
-PROMISE = {"models": [{"name": "k-anonymity", "k": K}], "threshold": 3, "algorithm": {"name": "weighted-boundaries"}}
+PROMISE = {
+    "models": [{"name": "k-anonymity", "k": K}],
+    "threshold": 3,
+    "raw": {"least": 1},
+    "algorithm": {"name": "weighted-boundaries"},
+}
 STAYS = "FROM people AS p JOIN visits AS v ON p.id = v.who"
 
 
@@ -94,53 +98,3 @@ def test_both_parts_of_a_join_cannot_give_the_key_away() -> None:
     parts["visits"] = {**parts["visits"], "identifiers": []}
     with pytest.raises(PolicyError, match="give the key away"):
         GatewayConfig(owners={"north": {**owner, **joined(STAYING, **parts)}}, ledger="x")
-
-
-@pytest.mark.parametrize(
-    "database", [{"duckdb": "not opened"}, {"files": {"people": "a/people.csv", "again": "a/../a/people.csv"}}]
-)
-def test_the_same_data_are_not_recoded_twice(database: dict[str, Any]) -> None:
-    """Two recodings of the same persons can be laid over each other, whatever the tables are called."""
-    source = "people" if "duckdb" in database else "again"
-    tables = {"people": {"policy": PEOPLE}, "staff": {"policy": PEOPLE, "source": source}}
-    with pytest.raises(PolicyError, match="two tables of the same data"):
-        GatewayConfig(owners={"north": {"database": database, "tables": tables}}, ledger="x")
-
-
-def test_an_answer_as_it_is_does_not_split_the_classes_of_an_earlier_version(opened: Opened) -> None:
-    """The release of now shows the ZIP code anyway; that of before, which the client has, does not."""
-    said = {"id": list(map(str, range(12))), "age": [30, 40] * 6, "salary": list(range(12))}
-    before, after = (pl.DataFrame({**said, "zip": zips}) for zips in ([f"z{n}" for n in range(12)], ["z"] * 12))
-    source = Memory(people=before)
-    policy = {**PEOPLE, "quasi_identifiers": {"zip": suppress(3), "age": suppress(4)}}
-    gateway = opened(source, policy)
-    assert set(gateway.ask("ann", "SELECT zip, age, salary FROM people").table["zip"]) == {"*"}
-    source.change(people=after)
-    assert gateway.ask("bob", "SELECT zip, salary FROM people").decisions[0].action == "release"
-    assert gateway.ask("ann", "SELECT zip, salary FROM people").decisions[0].action == "anonymize"
-    assert gateway.ask("ann", "SELECT zip FROM people").decisions[0].action == "release"  # nothing links that
-
-
-def test_a_link_counts_for_attackers_who_know_some_columns(opened: Opened) -> None:
-    """Whoever knows a ZIP code finds few records once it is known as it is, though none by what is published."""
-    people = {"zip": [f"z{n // 2}" for n in range(12)], "age": [30] * 12, "salary": list(range(12))}
-    scenario = {"name": "scenarios", "k": K, "known": [["zip"], ["age"]]}
-    quasi = {"zip": suppress(2), "age": suppress(4)}
-    policy = {**PROMISE, "quasi_identifiers": quasi, "sensitive": ["salary"], "models": [scenario]}
-    gateway = opened(Memory(people=pl.DataFrame(people)), policy)
-    assert set(gateway.ask("bob", "SELECT zip, age FROM people").table["zip"]) == {"*"}
-    assert gateway.ask("ann", "SELECT zip, salary FROM people").decisions[0].action == "release"
-    with pytest.raises(Refused, match="tell apart the persons"):
-        gateway.ask("ann", "SELECT age, salary FROM people")
-
-
-def test_a_link_that_cannot_be_counted_is_refused(opened: Opened, tmp_path: Path) -> None:
-    """Who in the population has the exact ZIP code is not known here."""
-    people = pl.DataFrame({"zip": ["z"] * 12, "age": [30] * 12, "salary": list(range(12))})
-    people.select("zip", "age").write_csv(tmp_path / "population.csv")
-    quasi = {"zip": suppress(2), "age": suppress(4)}
-    promise = {**PROMISE, "models": [{"name": "k-map", "k": K}], "population": str(tmp_path / "population.csv")}
-    gateway = opened(Memory(people=people), {**promise, "quasi_identifiers": quasi, "sensitive": ["salary"]})
-    gateway.ask("ann", "SELECT zip, salary FROM people")
-    with pytest.raises(Refused, match="tell apart the persons"):
-        gateway.ask("ann", "SELECT age, salary FROM people")

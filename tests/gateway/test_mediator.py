@@ -107,7 +107,7 @@ def test_the_ledger_knows_who_got_what(tmp_path: Path) -> None:
     entries = gateway.ledger.entries()
     told = sorted((one["client"], one["owner"], one["action"], one["request"]) for one in entries)
     assert told == [("ann", owner, "release", answer.request) for owner in ("a", "b")]
-    assert entries[0]["weights"] == {"people.age": 3, "people.ill": 0}
+    assert entries[0]["weights"] == {"a/people.age": 3, "a/people.ill": 0}
     assert "flu" not in str(entries)
 
 

@@ -22,7 +22,7 @@ def test_the_corpus_is_refused(service: Served) -> None:
             response = http.post("/query", json={"sql": text})
             assert response.status_code in (403, 422), text
             assert response.json()["faults"] and not shows(response.text), text
-    assert service.gateway.ledger.verify() == 0  # nothing was given
+    assert {entry["action"] for entry in service.gateway.ledger.entries()} <= {"refuse"}  # nothing was given
     own = {"time", "milliseconds", "request"}  # figures of the service's own
     assert not shows(str([{key: line[key] for key in line if key not in own} for line in service.lines()]))
     assert "failed" not in {line["event"] for line in service.lines()}
@@ -48,6 +48,7 @@ def test_what_is_harmless_shows_what_is_published(service: Served) -> None:
         "SELECT sex FROM people WHERE " + "(" * 3000 + "sex = 'M'" + ")" * 3000,
         "SELECT sex FROM people WHERE " + " OR ".join(["sex = 'M'"] * 300),
         "SELECT sex FROM people WHERE " + "NOT " * 1500 + "sex = 'M'",
+        "SELECT " + "DECIMAL(" * 28 + "1" + ")" * 28 + " FROM people",
         "SELECT \x00 FROM people",
         "SELECT '\u202e' FROM people",
         "SELECT sex FROM people LIMIT 99999999999999999999",

@@ -17,17 +17,18 @@ import pytest
 
 from shoal.errors import PolicyError
 from shoal.gateway.answer_service import AnswerService
-from shoal.gateway.answer_source import AnswerCache, AnswerSource
+from shoal.gateway.answer_source import AnswerSource, remember_answers
 from shoal.gateway.config import ClientConfig, RetentionConfig
 from shoal.gateway.evaluation import Evaluation, QueryableTable
 from shoal.gateway.formats import Reply, choose_format, read_reply, write_reply
 from shoal.gateway.group_commit import GroupCommit
 from shoal.gateway.keys import Keyring
-from shoal.gateway.labels import Meanings
+from shoal.gateway.labels import LabelReader
 from shoal.gateway.limits import DeadlineExceeded, QueueFull, RateLimiter, WorkerPool
 from shoal.gateway.mediator import Gateway
-from shoal.gateway.releases import Releases
+from shoal.gateway.releases import KeptAnswer, Releases
 from shoal.gateway.request import Compare, Item, Order, Request
+from shoal.gateway.stores import wait_turn
 from shoal.gateway.union import UnionLayout
 from shoal.gateway.verification import AnswerVerifier
 from tests.gateway.served import hash_of
@@ -42,8 +43,8 @@ def test_a_key_tells_whose_it_is_with_one_hash(monkeypatch: pytest.MonkeyPatch) 
         }
     )
     tried: list[str] = []
-    real = Keyring._matches
-    monkeypatch.setattr(Keyring, "_matches", lambda self, stored, key: tried.append(stored) or real(self, stored, key))
+    real = Keyring.matches
+    monkeypatch.setattr(Keyring, "matches", lambda self, stored, key: tried.append(stored) or real(self, stored, key))
     found = [ring.check(key) for key in ("a.b.s", "a.s", "demo", "a.b", "b.s", "nobody.s", "nobody", "", "demo.")]
     assert found == ["a.b", "a", "demo", None, None, None, None, None, None]
     assert len(tried) == 9  # each costs one hash, whoever is named
@@ -69,7 +70,7 @@ def test_rates_fill_up_again_and_forget_who_is_long_gone() -> None:
     assert [rates.take("ann", 60) > 0 for _ in range(3)] == [False, False, True]
     for number in range(20_000):
         rates.take(str(number), 1)
-    assert len(rates._full_at) == 10_000
+    assert rates.full_at.size == 10_000
 
 
 def test_workers_refuse_more_than_may_wait_and_do_not_lose_what_is_late() -> None:
@@ -128,33 +129,33 @@ def test_if_all_fail_each_is_told() -> None:
 
 
 def test_answers_are_remembered_by_what_is_asked_not_by_what_python_takes_for_equal() -> None:
-    frame, readers = pl.DataFrame({"on": [True, False]}), {"on": Meanings("boolean", exact=True)}
+    frame, readers = pl.DataFrame({"on": [True, False]}), {"on": LabelReader("boolean", exact=True)}
     source = AnswerSource(QueryableTable(frame, readers), AnswerVerifier(frame, readers))
     asked = [Request("t", (Item("on", "on"),), where=Compare("on", "=", value)) for value in (True, "false")]
-    assert [source.answer(one).table["on"].to_list() for one in asked] == [[True], [False]]
-    assert source.answer(asked[0]) is source.answer(asked[0])
+    assert [source.answer("ann", one).table["on"].to_list() for one in asked] == [[True], [False]]
+    assert source.answer("ann", asked[0]) is source.answer("ann", asked[0])
     same = Request("t", (Item("on", "on"),), where=Compare("on", "=", 1))
-    assert same == asked[0] and source.cache.get(same) is None
+    assert same == asked[0] and source.cache.get(repr(same)) is None
 
 
 def test_the_memory_of_answers_is_bounded() -> None:
-    memory = AnswerCache(max_bytes=100_000)
+    memory = remember_answers(max_bytes=100_000)
     for number in range(200):
         table = pl.DataFrame({"a": np.arange(200)})
-        memory.put(Request(f"t{number}", ()), Evaluation(table, np.ones(200, bool)))
-    assert memory.size <= 100_000 and memory.get(Request("t199", ())) is not None
-    assert memory.get(Request("t0", ())) is None
-    memory.put(Request("large", ()), Evaluation(pl.DataFrame({"a": np.arange(10_000)}), np.ones(1, bool)))
-    assert memory.get(Request("large", ())) is None
+        memory.put(f"t{number}", Evaluation(table, np.ones(200, bool)))
+    assert memory.size <= 100_000 and memory.get("t199") is not None
+    assert memory.get("t0") is None
+    memory.put("large", Evaluation(pl.DataFrame({"a": np.arange(10_000)}), np.ones(1, bool)))
+    assert memory.get("large") is None
 
 
 def test_small_answers_to_long_requests_are_bounded_too() -> None:
     """A count takes eight bytes, what it was asked by a thousand times as much."""
-    memory = AnswerCache(max_bytes=1_000_000)
+    memory = remember_answers(max_bytes=1_000_000)
     for number in range(200):
         long = Compare("a", "=", f"{number} {'x' * 10_000}")
-        memory.put(Request("t", (), where=long), Evaluation(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
-    assert 0 < memory.size <= 1_000_000 and memory.get(Request("t", (), where=long)) is not None
+        memory.put(repr(long), Evaluation(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
+    assert 0 < memory.size <= 1_000_000 and memory.get(repr(long)) is not None
 
 
 def test_kept_answers_go_when_they_are_old_or_too_many(example: Gateway) -> None:
@@ -162,13 +163,13 @@ def test_kept_answers_go_when_they_are_old_or_too_many(example: Gateway) -> None
     releases = Releases(RetentionConfig(days=2, size=10_000_000), example.ledger, clock=lambda: now[0])
     for number in range(3):
         releases.keep("ann", "x", example.ask("demo-client", "SELECT * FROM people", request=str(number)))
-    assert len(list(releases._contents.iterdir())) == 1  # equal answers lie there once
-    old = releases._path("ann", "0")
+    assert len(list(releases.contents.iterdir())) == 1  # equal answers lie there once
+    old = releases.locate("ann", "0")
     os.utime(old, (now[0] - 3 * 86_400,) * 2)
     releases.tidy(now=True)
     assert [releases.read_record("ann", str(number)) is not None for number in range(3)] == [False, True, True]
     Releases(RetentionConfig(size=0), example.ledger).tidy(now=True)
-    assert not list(releases._records.iterdir()) and not list(releases._contents.iterdir())
+    assert not list(releases.records.iterdir()) and not list(releases.contents.iterdir())
 
 
 def test_a_disk_that_is_full_does_not_spoil_the_answer(example: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,14 +179,16 @@ def test_a_disk_that_is_full_does_not_spoil_the_answer(example: Gateway, monkeyp
     def full(*_: object) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr("shoal.gateway.releases._write", full)
+    monkeypatch.setattr("shoal.gateway.releases.write_whole", full)
     assert service.answer("demo-client", "SELECT * FROM people", number="1").table.height == 6
     assert isinstance(failed[0], OSError) and service.fetch("demo-client", "1") is None
 
 
 def test_a_layout_survives_being_kept() -> None:
     layout = UnionLayout((Order("age", True), Order("sex")), 5, True, "owner")
-    assert UnionLayout.from_dict(layout.to_dict()) == layout
+    kept = KeptAnswer(asked="x", parts={"north": "y"}, layout=layout, rows=3, explanation={"notes": [], "k": 2.5})
+    assert KeptAnswer.from_json(kept.to_json()) == kept
+    assert b'"order_by": [["age", true], ["sex", false]]' in kept.to_json()  # as older versions wrote it
 
 
 def test_every_kind_of_column_can_be_written() -> None:
@@ -252,3 +255,20 @@ def test_libraries_of_the_service_are_imported_late(tmp_path: Path) -> None:
     code = f"import sys, shoal.cli.app, shoal.gateway; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "set()"
+
+
+def test_one_process_after_the_other_writes_the_ledger(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def write(name: str) -> None:
+        with wait_turn(tmp_path / "turn"):  # each takes the file anew, as processes do
+            order.append(name)
+            time.sleep(0.05)
+            order.append(name)
+
+    threads = [threading.Thread(target=write, args=[name]) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert order[::2] == order[1::2] and len(order) == 8

@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from shoal.gateway.ledger import Ledger
-from tests.gateway.conftest import EXAMPLE
+from tests.gateway.conftest import EXAMPLE, copy_example
 
 SHOAL = [sys.executable, "-c", "from shoal.cli import run; run()"]
 TABLE_6 = """\
@@ -39,8 +39,7 @@ KEY = {"Authorization": "Bearer demo-client"}
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Return a folder that holds the example where the project has it."""
-    ignored = shutil.ignore_patterns("*.sqlite*")
-    shutil.copytree(EXAMPLE, tmp_path / "examples" / "gateway", ignore=ignored)
+    copy_example(tmp_path / "examples" / "gateway")
     return tmp_path
 
 
@@ -104,7 +103,7 @@ def test_sigterm_ends_it_politely(root: Path) -> None:
     path = folder / "hussien15.yaml"
     path.write_text(path.read_text().replace("files: {staff: south.csv}", "duckdb: south.duckdb"))
     with running(root) as (service, port):
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=KEY) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=KEY, timeout=60) as http:
             answer = http.post("/query", json={"sql": "SELECT * FROM staff"}).json()
             assert len(answer["decisions"]) == 2
             service.send_signal(signal.SIGTERM)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from shoal import datasets
-from shoal.engines.columns import plain
+from shoal.engines.columns import to_plain
 from shoal.errors import TableError, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.mediator import Gateway
@@ -56,7 +56,7 @@ def test_duckdb_cannot_write_or_reach_files(database: Path) -> None:
         "SET enable_external_access = true",
     ):
         with pytest.raises(Unavailable):
-            source._use(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
+            source.use(lambda db, statement=statement: db.execute(statement).fetchall(), "people")  # type: ignore[misc]
 
 
 def test_a_hostile_name_is_a_name(database: Path) -> None:
@@ -111,9 +111,9 @@ def test_postgresql_reads_and_cannot_write(filled: str) -> None:
     source = PostgresSource(filled)
     assert sorted(source.read("people").rows()) == sorted(datasets.employees().rows())
     with pytest.raises(Unavailable):
-        source._fetch("people", "DELETE FROM people")
+        source.fetch("people", "DELETE FROM people")
     with pytest.raises(Unavailable) as error:
-        source._fetch("people", "SELECT name::int FROM people")
+        source.fetch("people", "SELECT name::int FROM people")
     assert "Alice" not in str(error.value)
     with pytest.raises(Unavailable):
         source.read(HOSTILE)
@@ -133,8 +133,8 @@ def test_postgresql_versions_follow_the_content(filled: str) -> None:
 def test_a_table_is_hashed_again_only_after_a_write(filled: str) -> None:
     source = PostgresSource(filled)
     scans: list[str] = []
-    real = source._fetch
-    source._fetch = lambda table, *told: scans.extend(told) or real(table, *told)  # type: ignore[method-assign,func-returns-value]
+    real = source.fetch
+    source.fetch = lambda table, *told: scans.extend(told) or real(table, *told)  # type: ignore[method-assign,func-returns-value]
     before = source.version("people")
     scans.clear()
     assert [source.version("people") for _ in range(5)] == [before] * 5
@@ -259,7 +259,7 @@ def test_types_that_only_postgresql_has(server: str) -> None:
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("CREATE TABLE others AS SELECT gen_random_uuid() AS key, 'Infinity'::numeric AS figure")
     with pytest.raises(TableError, match="figure: holds infinite values"):  # told by whoever looks at the column
-        plain(PostgresSource(server).read("others")["figure"])
+        to_plain(PostgresSource(server).read("others")["figure"])
     with psycopg.connect(server, autocommit=True) as db:
         db.execute("UPDATE others SET figure = NULL")
     (row,) = PostgresSource(server).read("others").rows()

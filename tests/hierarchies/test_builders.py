@@ -156,8 +156,8 @@ def test_csv_as_arx_writes_it(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a;x;*\na;y;*\n", "the value 'a' has two rows"),
-        ("a;x;*\nb;y\n", "a row has 2 levels where the first has 3"),
+        ("a;x;*\na;y;*\n", "rows 1 and 2 say different labels"),
+        ("a;x;*\nb;y\n", "row 2 has 2 levels where the first has 3"),
         ("", "the file is empty"),
     ],
 )

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal.auditing.reading import Reader
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import read_label, write_set
+from shoal.encoding.label_writing import write_set
+from shoal.encoding.labels import read_label
 from shoal.engines.counted import CountedTable
-from shoal.gateway.labels import Meanings
+from shoal.engines.dictionary import TableDictionary
+from shoal.gateway.labels import LabelReader
 from shoal.hierarchies import Ordering, Similarity
-from shoal.hierarchies._groups import group_label
 from shoal.hierarchies.base import Hierarchy
 from shoal.policy import Policy
 
@@ -67,7 +68,7 @@ def test_the_audit_reads_what_was_published(values: list[str], hierarchy: str) -
         algorithm="optimal",
     )
     release = shoal.anonymize(table, policy)
-    reader = Reader(CountedTable(table), "q", policy)
+    reader = Reader(TableDictionary(CountedTable(table), policy), "q")
     assert release.table["q"].n_unique() == 2 and release.loss == release.claimed_loss
     for text in release.table["q"].unique():
         held = {value for value in values if reader.covers(text, value)}
@@ -76,12 +77,18 @@ def test_the_audit_reads_what_was_published(values: list[str], hierarchy: str) -
 
 
 def test_plain_names_stay() -> None:
-    assert group_label(["never", "seldom"]) == "{never, seldom}"
-    assert group_label([str(number) for number in range(9)]) == "{0, … 7 …, 8}"
+    names = ["never", "seldom", "always"]
+    groups = Ordering(order=names, sizes=[2]).build(Domain.of("text", names), missing=None).labels[1]
+    assert set(groups) == {"{never, seldom}", "always"}
+    digits = [str(number) for number in range(10)]
+    assert set(Ordering(order=digits, sizes=[9]).build(Domain.of("text", digits), missing=None).labels[1]) == {
+        "{0, … 7 …, 8}",
+        "9",
+    }
 
 
 def test_the_gateway_reads_members_and_knows_what_is_left_out() -> None:
-    column = Meanings.published("text", Similarity())
+    column = LabelReader.published("text", Similarity())
     assert column.of('{"(missing)", "a, b"}').values == {"(missing)", "a, b"}
     assert not column.of('{"(missing)", "a, b"}').missing and column.of("{a, (missing)}").missing
     assert column.of("{a, … 5 …, g}").among(frozenset({"b"}), frozenset()) is None  # b may be among the five

@@ -478,7 +478,7 @@ def test_thousands_of_levels_are_told(depth: int, tmp_path: Path) -> None:
         ("t.csv", b" \n\n", "empty"),
         ("t.csv", b"a;b\nc;d;e\n", "3 levels where the first has 2"),
         ("t.csv", b"a;b;*\nc;d\n", "2 levels where the first has 3"),
-        ("t.csv", b"a;b;*\na;c;*\n", "'a' has two rows"),
+        ("t.csv", b"a;b;*\na;c;*\n", "rows 1 and 2 say different labels of the same value"),
         ("t.csv", b"\xff\xfe\xfa", "cannot read"),
         ("t.xml", b"<att><map><entry cat='a' int='0'/></map></att>", "without a <vgh>"),
         ("t.xml", b"<att><map><entry cat='a' int='0'/></map><vgh value='[1:2]'/></att>", "outside the vgh"),

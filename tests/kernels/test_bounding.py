@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain.bounding import PlainColumn, PlainPartition, Table, cheapest_boxes, largest_ratios
 
 from shoal.kernels import spread
-from shoal.kernels.bounding import FLAT, OPEN, room_for, walk_boxes
-from shoal.kernels.plain.bounding import PlainColumn, PlainPartition, Table, cheapest_boxes, largest_ratios
+from shoal.kernels.bounding import FLAT, OPEN, make_walk_room, walk_boxes
 from shoal.kernels.spread import RANGES, SETS, BoxSpace
 from shoal.kernels.windows import Ratios
 
@@ -88,7 +88,7 @@ def closed(table: Table) -> Table:
 
 def cheapest(table: Table, counting: bool, budget: int = ENOUGH, cap: float = np.inf) -> tuple[Any, int]:
     boxes, lowest, nobody = laid_out(table), np.full(len(table.counts), cap), np.empty((0, 0), np.int32)
-    room = room_for(boxes, 0, counting)
+    room = make_walk_room(boxes, 0, counting)
     left = walk_boxes(boxes, *room, False, budget, lowest, Ratios(lowest, lowest, nobody, nobody))
     return lowest, left
 
@@ -97,7 +97,7 @@ def ratios_of(table: Table, counting: bool, prices: Any) -> Any:
     boxes, ratios = laid_out(table), np.full(len(prices), 1 / REACH)
     ids = np.full((len(prices), table.least), -1, np.int32)
     raised = Ratios(prices, ratios, ids, np.zeros_like(ids))
-    left = walk_boxes(boxes, *room_for(boxes, table.least, counting), True, ENOUGH, prices, raised)
+    left = walk_boxes(boxes, *make_walk_room(boxes, table.least, counting), True, ENOUGH, prices, raised)
     assert left >= 0
     return ratios
 
@@ -170,5 +170,5 @@ def test_work_is_bounded_for_any_k(k: int, counting: bool) -> None:
     ids = np.full((count, k), -1, np.int32)
     prices = np.ones(count)
     raised = Ratios(prices, ratios, ids, np.zeros_like(ids))
-    left = walk_boxes(boxes, *room_for(boxes, k, counting), True, 50_000, prices, raised)
+    left = walk_boxes(boxes, *make_walk_room(boxes, k, counting), True, 50_000, prices, raised)
     assert -50_000 < left < 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain import boxes as plain
 from tests.kernels.units import Case as Units
 
-from shoal.algorithms.local._boxes import Points, select_boxes
+from shoal.algorithms.clustering.costs import Points, select_boxes
 from shoal.kernels import boxes as kernels
-from shoal.kernels.plain import boxes as plain
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -64,10 +64,10 @@ def test_nearest_and_furthest_twins(seed: int) -> None:
     for a in case.every:
         if case.sizes[a]:
             asked, known = (case.costs, case.boxes, a, case.units), (case.rows, left.tolist(), case.plain)
-            assert kernels.furthest(*asked, left) == plain.furthest_from(case.lists[a], *known)
+            assert kernels.find_furthest(*asked, left) == plain.furthest_from(case.lists[a], *known)
             bounds = np.zeros(len(left))
             for box in (case.lists[a], [*case.lists[a], case.rows[0]]):  # bounds hold while a box grows
-                assert kernels.nearest(*asked, left, bounds) == plain.nearest_to(box, *known)
+                assert kernels.find_nearest(*asked, left, bounds) == plain.nearest_to(box, *known)
                 kernels.extend(*asked, 0, 1)
 
 
@@ -77,7 +77,7 @@ def test_cheapest_and_join_each_twins(seed: int, least: int, window: int) -> Non
     case = Case(seed)
     alive = [a for a in case.every if case.sizes[a]]
     for a in alive:
-        found = kernels.cheapest(case.costs, case.boxes, a, least, window)
+        found = kernels.find_cheapest(case.costs, case.boxes, a, least, window)
         assert found == plain.cheapest(case.lists, case.sizes, a, case.plain, least, window)
     queue = case.random.permutation(alive).astype(np.int64)
     into = np.arange(case.count)

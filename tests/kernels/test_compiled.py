@@ -16,7 +16,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import shoal.kernels
-from shoal.kernels.compiled import Shelf, stamp_of
+from shoal.kernels.compiled import Shelf, stamp_sources
 
 
 def kernels() -> list[Any]:
@@ -34,7 +34,7 @@ def test_every_kernel_has_a_name_of_its_own() -> None:
 
 
 def test_cached_kernels_depend_on_the_source_of_all_of_them() -> None:
-    stamp = stamp_of(Path(shoal.kernels.__path__[0]))
+    stamp = stamp_sources(Path(shoal.kernels.__path__[0]))
     cached = [kernel for kernel in kernels() if kernel.targetoptions.get("nogil")]
     assert len(cached) > 40
     assert {kernel._cache._cache_file._source_stamp for kernel in cached} == {stamp}
@@ -45,8 +45,8 @@ def test_cached_kernels_depend_on_the_source_of_all_of_them() -> None:
 def test_the_stamp_sees_every_change(tmp_path: Path, change: str) -> None:
     (tmp_path / "one.py").write_text("1")
     (tmp_path / "two.py").write_text("2")
-    before = stamp_of(tmp_path)
-    assert stamp_of(tmp_path) == before
+    before = stamp_sources(tmp_path)
+    assert stamp_sources(tmp_path) == before
     match change:
         case "text":
             (tmp_path / "two.py").write_text("3")
@@ -54,7 +54,7 @@ def test_the_stamp_sees_every_change(tmp_path: Path, change: str) -> None:
             (tmp_path / "two.py").rename(tmp_path / "three.py")
         case _:
             (tmp_path / "three.py").write_text("")
-    assert stamp_of(tmp_path) != before
+    assert stamp_sources(tmp_path) != before
 
 
 def test_the_stamp_of_a_package_in_a_zip_file_is_that_of_its_sources(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_the_stamp_of_a_package_in_a_zip_file_is_that_of_its_sources(tmp_path: P
     with zipfile.ZipFile(tmp_path / "shoal.zip", "w") as file:
         for path in Path(shoal.__file__).parent.rglob("*.py"):
             file.write(path, Path("shoal") / path.relative_to(Path(shoal.__file__).parent))
-    told = [sys.executable, "-c", "from shoal.kernels import compiled; print(compiled.__file__, compiled._SOURCES)"]
+    told = [sys.executable, "-c", "from shoal.kernels import compiled; print(compiled.__file__, compiled.SOURCES)"]
     where = {**os.environ, "PYTHONPATH": str(tmp_path / "shoal.zip"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(told, env=where, capture_output=True, text=True, check=True)
     file_, stamp = done.stdout.split()
-    assert "shoal.zip" in file_ and stamp == stamp_of(Path(shoal.kernels.__path__[0]))
+    assert "shoal.zip" in file_ and stamp == stamp_sources(Path(shoal.kernels.__path__[0]))
 
 
 def test_two_processes_do_not_take_each_others_machine_code(tmp_path: Path) -> None:

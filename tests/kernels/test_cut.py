@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain.cut import propose_cut
 from tests.kernels.units import Case
 
 from shoal.kernels.cut import propose_cuts
-from shoal.kernels.plain.cut import propose_cut
 
 
 @settings(max_examples=200, deadline=None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain.matching import count_matches
 
 from shoal.frequencies.populations import Population
-from shoal.kernels.plain.matching import count_matches
 
 
 @settings(max_examples=200, deadline=None)

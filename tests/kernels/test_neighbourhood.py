@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain import searching as plain
 from tests.kernels.units import Case
 
 from shoal.kernels import neighbourhood
-from shoal.kernels.blocks import find_blocks, seeded, split_cells
+from shoal.kernels.blocks import find_blocks, split_cells, start_random
 from shoal.kernels.descent import descend
 from shoal.kernels.neighbourhood import improve_blocks
-from shoal.kernels.plain import searching as plain
 from shoal.kernels.recreate import gather, split_large
-from shoal.kernels.spare import choose_neighbours, class_costs, marginal_costs
-from shoal.kernels.widths import boxes_at
+from shoal.kernels.spare import choose_neighbours, fill_class_costs, fill_marginal_costs
+from shoal.kernels.widths import take_boxes
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -52,7 +52,7 @@ def test_what_is_gathered_has_enough(seed: int) -> None:
     case = Case(seed, 30)
     members = np.full(len(case.tuples), -1, np.int64)
     data, limits = (case.costs, case.units, case.weights, case.kinds), (case.least, case.spread)
-    found = gather(*data, *limits, seeded(seed, 0, 0), 1.0, members)
+    found = gather(*data, *limits, start_random(seed, 0, 0), 1.0, members)
     assert sorted(set(members.tolist())) == list(range(found))
     together = len(set(case.kinds.tolist()) - {-1})
     if together >= case.spread:
@@ -97,7 +97,7 @@ def test_improve_blocks_never_raises_the_cost_of_a_block(seed: int, turn: int, w
 def test_blocks_of_too_many_units_stay_as_they_are() -> None:
     case = Case(0)
     many = neighbourhood._MANY + 1
-    units = boxes_at(case.units, np.arange(many) % len(case.tuples))
+    units = take_boxes(case.units, np.arange(many) % len(case.tuples))
     classes, after = np.zeros(many, np.int64), np.full((2, many), -1, np.int64)
     data = (case.costs, units, np.ones(many, np.int64), np.full(many, -1), np.arange(many), np.array([0, many]))
     improve_blocks(*data, classes, 0, 1, 2, 0, 1, 0.0, 0, 0, *after)
@@ -108,7 +108,7 @@ def test_blocks_of_too_many_units_stay_as_they_are() -> None:
 @given(SEEDS, st.integers(0, 3), st.sampled_from([1, 4, 13]), st.integers(1, 300))
 def test_cells_and_blocks_are_partitions(seed: int, turn: int, most: int, count: int) -> None:
     case = Case(seed)
-    points = boxes_at(case.units, case.random.integers(0, len(case.tuples), count))
+    points = take_boxes(case.units, case.random.integers(0, len(case.tuples), count))
     order, starts = np.full(count, -1, np.int64), np.full(count + 1, -1, np.int64)
     cells = split_cells(case.costs, points, most, seed, turn, order, starts)
     assert sorted(order.tolist()) == list(range(count))
@@ -134,10 +134,10 @@ def test_what_each_unit_costs_the_others(seed: int, persons: bool) -> None:
     order = np.argsort(members, kind="stable")
     gains = np.full(len(members), np.nan)
     starts = np.searchsorted(members[order], np.arange(classes + 1))
-    marginal_costs(case.costs, case.units, records, order, starts, gains)
+    fill_marginal_costs(case.costs, case.units, records, order, starts, gains)
     whole = plain.total_cost(members.tolist(), case.rows, records.tolist(), case.plain)
     sizes, found = np.empty(classes, np.int64), np.empty(classes)
-    class_costs(case.costs, case.units, records, members, sizes, found)
+    fill_class_costs(case.costs, case.units, records, members, sizes, found)
     assert sizes @ found == pytest.approx(whole, abs=1e-9)
     for unit in range(len(members)):
         rest = [number for number in range(len(members)) if number != unit]

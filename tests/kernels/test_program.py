@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain import searching as plain
 from tests.kernels.units import Case
 from tests.strategies import tables_and_policies
 
-from shoal.algorithms.local._costs import BEYOND, Slots
-from shoal.kernels.plain import searching as plain
+from shoal.algorithms.clustering.costs import BEYOND, Slots
 from shoal.kernels.program import cut_sequence, sort_as_snake
-from shoal.kernels.widths import LINE, SET, TABLE, TREE, Boxes, fill_boxes, join_costs, new_boxes, own_cost
+from shoal.kernels.widths import LINE, SET, TABLE, TREE, Boxes, fill_boxes, join_costs, make_boxes, own_cost
 from shoal.policy import Policy
 from shoal.recodings.base import Column
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import FORMS, ClassMembers
 from shoal.testing import encode_table
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,12 +29,12 @@ def check_costs(columns: tuple[Column, ...], codes: Any, classes: Any) -> None:
     """Classes must be in order."""
     slots, count = Slots.of(columns), int(classes.max()) + 1
     units = slots.boxes(np.ascontiguousarray(codes, np.int32))
-    boxes, sizes = new_boxes(count, units), np.zeros(count, np.int64)
+    boxes, sizes = make_boxes(count, units), np.zeros(count, np.int64)
     fill_boxes(units, np.ones(len(codes), np.int64), classes, boxes, sizes)
     assert (sizes == np.bincount(classes)).all()
     wanted = np.zeros(count)
     for index, column in enumerate(columns):
-        shown = FORMS[column.form](column.levels, Members(classes, count), codes[:, index].astype(np.int64))
+        shown = FORMS[column.form](column, ClassMembers(classes, count), codes[:, index].astype(np.int64))
         wanted += shown.penalties * column.weight
         if column.limits is not None:
             limits = np.full(count, column.levels.height)
@@ -82,9 +82,9 @@ def test_forms_of_texts(size: int, spec: dict[str, Any], missing: str, form: int
 @pytest.mark.parametrize(
     ("size", "spec", "form"),
     [
-        (200, {}, LINE),
-        (900, {}, LINE),
-        (900, {"domain": [-9, 99999]}, LINE),
+        (200, {"ends": "exact"}, LINE),
+        (900, {"ends": "exact"}, LINE),
+        (900, {"domain": [-9, 99999], "ends": "exact"}, LINE),
         (900, {"hierarchy": "intervals", "widths": [7, 35], "publish": "labels"}, TREE),
     ],
 )

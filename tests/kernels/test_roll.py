@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain.roll import Row, raised, sums_of, table_at
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._packing import Labels, Packing, _bits
-from shoal.algorithms.full_domain._walk import Walk, _power_above
+from shoal.algorithms.lattice.packing import Labels, Packing, lay_out_bits
+from shoal.algorithms.lattice.walk import Walk, find_power_above
 from shoal.encoding.domains import Domain
 from shoal.frequencies.frequencies import Background, Frequencies, SensitiveColumn
-from shoal.hierarchies.base import Levels, Step
+from shoal.hierarchies import Step
+from shoal.hierarchies.base import Levels
 from shoal.hierarchies.divisor_based import DivisorBased
 from shoal.kernels.group import group
-from shoal.kernels.plain.roll import Row, raised, sums_of, table_at
-from shoal.kernels.roll import raise_narrow, raise_wide, roll_up, sum_up
+from shoal.kernels.roll import raise_narrow, raise_wide, sum_up
 from shoal.models.distinct_l_diversity import DistinctLDiversity
 from shoal.recodings.base import Column
 from shoal.utility.certainty_penalty import CertaintyPenalty
@@ -39,7 +40,7 @@ def test_raising_one_column(seed: int, width: str, mark: bool, in_place: bool, w
         sizes[:5] = [60_000] * 5
         random.shuffle(sizes)
     kinds = int(random.choice([1, 3]))
-    words, shifts, masks = _bits([*sizes, kinds], used=int(mark))
+    words, shifts, masks = lay_out_bits([*sizes, kinds], used=int(mark))
     assert (int(words.max()) > 0) == (width == "several")
     rows: dict[Row, int] = {}
     for _ in range(int(random.choice([0, 1, 30]))):
@@ -63,7 +64,7 @@ def test_raising_one_column(seed: int, width: str, mark: bool, in_place: bool, w
             np.full(start + len(rows) + 1, 5),
         )
     members = np.full(keys.shape[1] if wanted else 0, -1, np.int32)
-    slots = np.empty(_power_above(4 * len(rows)), np.int32)
+    slots = np.empty(find_power_above(4 * len(rows)), np.int32)
     kernel = raise_narrow if width == "narrow" else raise_wide
     bits = words[index], shifts[index], masks[index]
     end = kernel(
@@ -125,7 +126,7 @@ def column_of(random: np.random.Generator, name: str, sizes: list[int], bounded:
     elif bounded:
         limits = random.integers(0, levels.height + 1, size)
     top = levels.height if random.random() < 0.8 else 0
-    return Column(name, levels, "labels", 1.0, top, limits)
+    return Column(name=name, levels=levels, form="labels", max_level=top, limits=limits)
 
 
 def problem_of(random: np.random.Generator, wide: bool) -> Problem:
@@ -152,7 +153,11 @@ def problem_of(random: np.random.Generator, wide: bool) -> Problem:
     )
     models = (DistinctLDiversity(on="s", l=2),) if kinds in ("sensitive", "both") else ()
     return Problem(
-        frequencies, columns, models, Background(frequencies, {"s": SensitiveColumn(0, 3)}), CertaintyPenalty()
+        frequencies=frequencies,
+        columns=columns,
+        models=models,
+        background=Background(frequencies, {"s": SensitiveColumn(0, 3)}),
+        loss=CertaintyPenalty(),
     )
 
 
@@ -175,26 +180,14 @@ def nodes_of(random: np.random.Generator, problem: Problem, order: Any, count: i
     return np.ascontiguousarray(nodes, np.int16)
 
 
-def rolled(walk: Walk, nodes: Any, room: int) -> list[tuple[Any, Any]]:
+def rolled(walk: Walk, nodes: Any, room: int, *, regrouped: bool = False) -> list[tuple[Any, Any]]:
     """Keys and counts of each node, written by as many calls as the room needs."""
-    packing, labels = walk.packing, walk.labels
-    words, rows = packing.keys.shape
-    indices = nodes.shape[1]
-    scratch = (
-        np.empty((indices, words, rows), np.uint64),
-        np.empty((indices, rows), np.int64),
-        np.full(indices + 1, rows, np.int64),
-        np.full(indices + 1, -1, np.int64),
-        np.empty(_power_above(4 * rows), np.int32),
-    )
+    fill, _ = walk._regrouped() if regrouped else walk._rolled_up(nodes.shape[1])
+    words, _ = walk.packing.keys.shape
     keys, counts, ends = np.empty((words, room), np.uint64), np.empty(room, np.int64), np.zeros(len(nodes), np.int64)
     at, start, tables = np.full(1, -1, np.int64), 0, []
     while True:
-        stop = roll_up(
-            nodes, start, packing.keys, packing.counts, packing.words[:-1], packing.shifts[:-1], packing.masks[:-1],
-            labels.nested, labels.offsets, labels.firsts, labels.numbers, labels.number_offsets, labels.beyond,
-            packing.mark, *scratch, keys, counts, ends, at,
-        )  # fmt: skip
+        stop = fill(nodes, start, keys, counts, ends, at)
         begin = 0
         for node in range(start, stop):
             tables.append((keys[:, begin : ends[node]].copy(), counts[begin : ends[node]].copy()))
@@ -229,8 +222,8 @@ def values_of(problem: Problem, packing: Packing) -> dict[tuple[tuple[int, ...],
 
 
 @settings(max_examples=150, deadline=None)
-@given(SEEDS, st.booleans(), st.sampled_from(["tight", "some", "ample"]), st.sampled_from([0, 1, 12]))
-def test_rolling_up(seed: int, wide: bool, room: str, count: int) -> None:
+@given(SEEDS, st.booleans(), st.sampled_from(["tight", "some", "ample"]), st.sampled_from([0, 1, 12]), st.booleans())
+def test_rolling_up(seed: int, wide: bool, room: str, count: int, regrouped: bool) -> None:
     random = np.random.default_rng(seed)
     problem = problem_of(random, wide)
     order = random.permutation(len(problem.columns))
@@ -238,8 +231,11 @@ def test_rolling_up(seed: int, wide: bool, room: str, count: int) -> None:
     assert not wide or len(walk.packing.keys) > 1
     placed = walk.reorder(order)
     nodes = nodes_of(random, problem, order, count)
+    if regrouped:  # in any order
+        nodes = np.ascontiguousarray(random.permutation(nodes))
     rows = len(walk.packing.counts)
-    tables = rolled(placed, nodes, {"tight": rows, "some": 2 * rows + 1, "ample": (count + 1) * rows}[room])
+    room_of = {"tight": rows, "some": 2 * rows + 1, "ample": (count + 1) * rows}
+    tables = rolled(placed, nodes, room_of[room], regrouped=regrouped)
     values, columns = values_of(problem, walk.packing), plain_columns(problem)
     assert len(tables) == len(nodes)
     packing, mark = walk.packing, bool(walk.packing.mark)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain import similarity as plain
 
-from shoal.kernels.plain import similarity as plain
-from shoal.kernels.similarity import nearest
+from shoal.kernels.similarity import choose_nearest
 
 
 @settings(max_examples=300, deadline=None)
@@ -24,6 +24,6 @@ def test_twin(seed: int) -> None:
     offsets = np.cumsum([0, *sizes[:-1]]).astype(np.int64)
     wanted = int(random.integers(1, left.sum() + 1))
     chosen = np.empty(min(wanted, count), np.int64)
-    found = nearest(codes, left, distances, offsets, wanted, chosen)
+    found = choose_nearest(codes, left, distances, offsets, wanted, chosen)
     assert chosen[:found].tolist() == plain.nearest(codes, left, distances, offsets, wanted)
     assert left[chosen[:found]].sum() >= wanted > left[chosen[: found - 1]].sum()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.plain import spanning as plain
 from tests.kernels.units import Case
 
-from shoal.algorithms.local._boxes import Points
-from shoal.algorithms.local._costs import Slots
-from shoal.algorithms.local.spanning_tree import by_effort
+from shoal.algorithms.clustering.costs import Points, Slots
+from shoal.algorithms.local.spanning_tree import weigh_by_effort
 from shoal.kernels import spanning
-from shoal.kernels.plain import spanning as plain
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -21,7 +20,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_span(seed: int, steps: int) -> None:
     case = Case(seed, bounded=True)
     heights = [max(column.levels.joins[: len(column.levels.domain) - 1], default=1) for column in case.columns]
-    slots, count = Slots.of(by_effort(case.columns)), len(case.tuples)
+    slots, count = Slots.of(weigh_by_effort(case.columns)), len(case.tuples)
     lows, highs, starts = slots.positions()
     given_ = np.stack([case.tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
     indices, most = given_.astype(np.int32), 2.0 * sum(column.weight for column in case.columns)

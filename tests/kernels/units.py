@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
 
-from shoal.algorithms.local._costs import BEYOND, Slots
-from shoal.kernels.plain.boxes import LABELS, RANGES, SETS, UNLIMITED
+from shoal.algorithms.clustering.costs import BEYOND, Slots
 from shoal.policy import Policy
 from shoal.recodings.base import Column
 from shoal.testing import encode_table

@@ -22,7 +22,7 @@ from shoal.engines.counted import CountedTable
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.models import DifferentialPrivacy
-from shoal.models._sampling import delta_of, greatest_share, least_alike
+from shoal.models.statistics.sampling import delta_of, greatest_share, least_alike
 from shoal.pipeline import encode
 from shoal.pipeline.sampling import draw_sample
 

@@ -41,7 +41,7 @@ def classes_of(people: list[Person]) -> tuple[Classes, Background, list[tuple[in
     table = Frequencies(np.array(shown, np.int32), members, np.ones(len(people), np.int64), values)
     labels = np.array(shown, np.int64)
     classes = Classes(len(shown), members, None, table.cell_counts, table, shown=lambda: labels)
-    return classes, Background(table, {"s": SensitiveColumn(0, 3)}, NAMES), shown
+    return classes, Background(table, {"s": SensitiveColumn(0, 3)}, quasi_identifiers=NAMES), shown
 
 
 def sets_of(model: Scenarios) -> list[tuple[int, ...]]:
@@ -122,7 +122,7 @@ def test_several_tables_are_tested_each_for_itself(model: Scenarios, one: list[P
         np.zeros((0, 0), np.int32), members, np.ones(len(members), np.int64), np.zeros((len(members), 1), np.int32)
     )
     labels, ends = np.array([*shown, *more]), np.array([len(shown), len(shown) + len(more)])
-    both = Classes(int(ends[1]), members, None, table.cell_counts, table, None, ends, lambda: labels)
+    both = Classes(int(ends[1]), members, None, table.cell_counts, table, None, ends, shown=lambda: labels)
     assert model.holds(both, background).tolist() == [*apart[0].tolist(), *apart[1].tolist()]
 
 

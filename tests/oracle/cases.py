@@ -330,10 +330,11 @@ def _draw_persons(draw: Random, names: list[str], count: int, case: Case) -> Non
     policy, columns = case["policy"], case["columns"]
     people = [draw.randrange(max(1, count)) for _ in range(count)] if draw.random() < 0.5 else list(range(count))
     if draw.random() < 0.35:
-        columns.append({"name": identity, "kind": "text", "values": [f"person-{one:04d}" for one in people]})
         policy["identifiers"] = [identity]
         if draw.random() < 0.6 and "survey_weight" not in policy:
             policy["subject"] = identity
+        numbers = people if "subject" in policy else range(count)  # an identifier that repeats wants a subject
+        columns.append({"name": identity, "kind": "text", "values": [f"person-{one:04d}" for one in numbers]})
     if draw.random() < 0.15:
         asks = [draw.choice([1, 2, 2, 3, None]) for _ in range(max(1, count))]
         told = [asks[one] for one in people] if policy.get("subject") else [draw.choice(asks) for _ in range(count)]

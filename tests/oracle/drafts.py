@@ -59,6 +59,8 @@ def run_draft(case: Case) -> Result:
     except shoal.Misfit as error:
         if "written as suppressed ones are" in str(error):
             result.outcome = "refused: Misfit"  # the value * is for people to replace
+        elif "records of unknown persons" in str(error):
+            return _run_without_unknown(case)  # whose they are is for people to say
         else:
             result.find("draft", f"the draft does not fit its own table: {shorten(error)}")
     except shoal.ShoalError as error:
@@ -72,6 +74,19 @@ def run_draft(case: Case) -> Result:
         result.outcome = "finding"
     result.seconds = time.perf_counter() - started
     return result
+
+
+def _run_without_unknown(case: Case) -> Result:
+    """Check the draft of the records whose person is known: a refusal must help that says to leave the others out."""
+    subject = shoal.suggest(build_table(case["columns"]), k=case["k"]).policy.subject
+    people = next(column["values"] for column in case["columns"] if column["name"] == subject)
+    known = [index for index, person in enumerate(people) if person not in (None, "")]
+    columns = [{**column, "values": [column["values"][index] for index in known]} for column in case["columns"]]
+    if len(known) == len(people):
+        result = Result(case, outcome="finding")
+        result.find("draft", "every record has a person, and is refused for having none")
+        return result
+    return run_draft({**case, "columns": columns})
 
 
 def _check_k(result: Result, case: Case, release: Any) -> None:

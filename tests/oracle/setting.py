@@ -34,6 +34,9 @@ LOCAL = {
     "top-down-greedy",
     "similarity-clustering",
     "spanning-tree",
+    "sabre",
+    "burel",
+    "t-closeness-first",
 }
 ACROSS = {"average-risk", "sample-uniqueness", "population-uniqueness", "delta-presence", "scenarios"}
 """Models that look at all classes together."""

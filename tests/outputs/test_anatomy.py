@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import AuditFailed, Infeasible, PolicyError
 from shoal.pipeline import write as release
-from shoal.pipeline.anatomy_groups import _drawn, anatomize, most_diverse
+from shoal.pipeline.anatomy import anatomize, draw_values, find_largest_l
 
 SECRET = 2**100 + 7
 
@@ -81,7 +81,7 @@ def test_k_anonymity_is_not_claimed() -> None:
 
 def test_buckets_are_drawn_as_in_the_paper() -> None:
     # 3, 2 and 2 records: {0, 1}, then {0, 2}, then {0, 1}; one record of value 2 is left
-    assert _drawn(np.array([3, 2, 2]), 2).tolist() == [0, 1, 0, 2, 0, 1]
+    assert draw_values(np.array([3, 2, 2]), 2).tolist() == [0, 1, 0, 2, 0, 1]
     groups = anatomize(np.array([0, 0, 0, 1, 1, 2, 2]), 2, np.random.default_rng(1))
     assert (groups.count, groups.residue) == (3, 1)
     assert sorted(np.bincount(groups.members).tolist()) == [2, 2, 3]
@@ -90,7 +90,7 @@ def test_buckets_are_drawn_as_in_the_paper() -> None:
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=60), st.integers(2, 5), st.integers(0, 99))
 def test_groups_have_different_values_and_are_as_many_as_can_be(values: list[int], l: int, seed: int) -> None:  # noqa: E741
     codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
-    if most_diverse(codes) < l:
+    if find_largest_l(codes) < l:
         with pytest.raises(Infeasible):
             anatomize(codes, l, np.random.default_rng(seed))
         return
@@ -220,7 +220,7 @@ def test_an_order_that_tells_something_is_found() -> None:
 def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = release.to_bytes
 
-    def merges(frame: pl.DataFrame, kind: str) -> bytes:
+    def merges(frame: pl.DataFrame, kind: str, *how: str) -> bytes:
         if "records" in frame.columns:  # all of a group's records get one value
             frame = frame.group_by("group", maintain_order=True).agg(pl.col("disease").first(), pl.col("records").sum())
         return honest(frame, kind)
@@ -233,7 +233,7 @@ def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: 
 
 def test_a_grouping_that_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     from shoal.pipeline import anatomy as tables
-    from shoal.pipeline.anatomy_groups import Groups
+    from shoal.pipeline.anatomy import Groups
 
     monkeypatch.setattr(tables, "anatomize", lambda codes, *_: Groups(np.arange(len(codes)) // 2, 2, 0))
     with pytest.raises(AuditFailed, match=r"more than 1/2 of a group|does not hold"):

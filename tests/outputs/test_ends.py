@@ -50,7 +50,7 @@ def people(ages: list[Any]) -> pl.DataFrame:
     ],
 )
 def test_what_a_text_says(text: str | None, kind: Any, expected: Any) -> None:
-    assert ends.ends_of(text, kind) == expected
+    assert ends.read_ends(text, kind) == expected
 
 
 def test_numbers_have_ends_and_texts_have_none() -> None:
@@ -94,14 +94,14 @@ def test_labels_that_look_like_numbers_have_no_ends() -> None:
 
 
 def test_ends_that_are_narrower_than_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = ends.ends_of
-    monkeypatch.setattr(ends, "ends_of", lambda text, kind: (20, 20) if text == "[20, 21]" else honest(text, kind))
+    honest = ends.read_ends
+    monkeypatch.setattr(ends, "read_ends", lambda text, kind: (20, 20) if text == "[20, 21]" else honest(text, kind))
     with pytest.raises(AuditFailed, match=r"age: ends that are not those of the text; got '\[20, 21\]: 20 to 20'"):
         shoal.anonymize(people([20, 21, 30, 34]), policy())
 
 
 def test_ends_of_a_star_that_tell_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ends, "ends_of", lambda text, kind: (20, 20))
+    monkeypatch.setattr(ends, "read_ends", lambda text, kind: (20, 20))
     with pytest.raises(AuditFailed, match="ends that are not those of the text"):
         shoal.anonymize(people([20, None]), policy())
 

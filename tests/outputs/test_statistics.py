@@ -178,7 +178,7 @@ def test_rows_that_are_not_rows_of_the_original() -> None:
 def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = release.to_bytes
 
-    def shifts(frame: pl.DataFrame, kind: str) -> bytes:
+    def shifts(frame: pl.DataFrame, kind: str, *how: str) -> bytes:
         return honest(frame.with_columns(pl.col("mean") + 0.5) if "mean" in frame.columns else frame, kind)
 
     monkeypatch.setattr(release, "to_bytes", shifts)
@@ -188,13 +188,13 @@ def test_a_file_that_breaks_on_the_way_to_the_disk(tmp_path: Path, monkeypatch: 
 
 
 def test_statistics_of_other_classes_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = outputs.describe_classes
+    honest = outputs.tabulate_classes
 
     def of_others(published: Published, words: TableDictionary) -> pl.DataFrame:
         owner = replace(published.owner, rows=published.rows.reverse())
         return honest(replace(published, owner=owner), words)
 
-    monkeypatch.setattr(outputs, "describe_classes", of_others)
+    monkeypatch.setattr(outputs, "tabulate_classes", of_others)
     with pytest.raises(AuditFailed, match="not those of the records"):
         shoal.anonymize(people(), policy())
 

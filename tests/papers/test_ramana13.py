@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.local._costs import Slots
-from shoal.algorithms.local.spanning_tree import Forest, SpanningTree, by_effort, minimum_spanning_forest
+from shoal.algorithms.clustering.costs import Slots
+from shoal.algorithms.local.spanning_tree import Forest, SpanningTree, span_forest, weigh_by_effort
 from shoal.encoding import yaml as notation
-from shoal.kernels.spanning import distances_from
+from shoal.kernels.spanning import fill_distances
 from shoal.pipeline.encode import Encoded
 from shoal.policy import Policy
 from shoal.testing import encode_table
 
-PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "ramana13.yaml").read_text())
+PAPER: dict[str, Any] = notation.parse((Path(__file__).parent / "ramana13.yaml").read_text())
 ORIGINAL = pl.DataFrame(PAPER["records"], schema=PAPER["columns"], orient="row")
 POLICY = Policy(
     quasi_identifiers=PAPER["hierarchies"],
@@ -97,18 +97,18 @@ def distances() -> list[npt.NDArray[np.float64]]:
     """Return the hierarchical distances of the ten records in each column."""
     found, coded = encoded(), []
     codes = found.frequencies.tuples[found.cell_of_record]  # one cell per tuple here
-    slots = Slots.of(by_effort(found.columns))
+    slots = Slots.of(weigh_by_effort(found.columns))
     for number, slot in sorted(enumerate(slots.slots), key=lambda pair: pair[1].place):
         rows = np.empty((10, len(slot.lows)))
         for record in range(10):
             code = int(codes[record, slot.place])
-            distances_from(slots.costs, number, slot.lows, slot.highs, code, 6.0, rows[record])
+            fill_distances(slots.costs, number, slot.lows, slot.highs, code, 6.0, rows[record])
         coded.append(rows[:, codes[:, slot.place]])
     return coded
 
 
 def forest() -> Forest:
-    return minimum_spanning_forest(encoded().problem(POLICY), 40_000)
+    return span_forest(encoded().problem(POLICY), 40_000)
 
 
 def test_definitions_4_to_6_concept_hierarchical_distance_and_effort() -> None:
@@ -152,7 +152,7 @@ def test_figure_5_the_longest_edges_are_removed_and_leave_the_clusters() -> None
     tree, records = forest(), record_of_tuple()
     problem = encoded().problem(POLICY)
     for removal in ("longest", "allowable"):
-        removed = SpanningTree(removal=removal)._removed(problem, tree)
+        removed = SpanningTree(removal=removal).choose_edges(problem, tree)
         assert int(removed.sum()) == len(PAPER["removed"]) == 10 // 3 - 1
         assert tree.lengths[removed].tolist() == pytest.approx([3.34, 3.34], abs=0.01)
         classes = tree.without(removed)

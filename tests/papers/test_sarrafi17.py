@@ -14,13 +14,13 @@ import pytest
 
 import shoal
 from shoal.algorithms import Datafly, Incognito
-from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.local._similarity import Similarity, enough_rows, similarity_order
+from shoal.algorithms.clustering.similarity import SimilarityTables, choose_rows, order_by_similarity
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.encoding import yaml as notation
 from shoal.policy import Policy
 from shoal.testing import encode_table
 
-PAPER: dict[str, Any] = notation.load((Path(__file__).parent / "sarrafi17.yaml").read_text())
+PAPER: dict[str, Any] = notation.parse((Path(__file__).parent / "sarrafi17.yaml").read_text())
 
 
 def records(frame: pl.DataFrame) -> Counter[tuple[Any, ...]]:
@@ -218,7 +218,7 @@ class DatasetT:
         policy = Policy(quasi_identifiers=columns, others="drop", models=[{"name": "k-anonymity", "k": k}])
         problem = encode_table(frame, policy).problem(policy)
         self.texts = [list(column.levels.domain.texts) for column in problem.columns]
-        self.similarity = Similarity(problem.columns, problem.frequencies.tuples, problem.frequencies.counts, k)
+        self.similarity = SimilarityTables(problem.columns, problem.frequencies.tuples, problem.frequencies.counts, k)
 
     def by_name(self, index: int, numbers: Any) -> dict[str, Any]:
         return dict(zip(self.texts[index], numbers.tolist(), strict=True))
@@ -237,26 +237,26 @@ def test_tables_3_1_and_3_4_the_contingency_tables(printed: str, down: int, acro
     data = DatasetT()
     assert data.similarity.order == [SEX, NATION, DEGREE]
     for name, row in SIMILARITY[printed].items():
-        assert data.by_name(across, data.similarity.tables[across].merged(data.codes(down, name))) == row
+        assert data.by_name(across, data.similarity.tables[across].merge_rows(data.codes(down, name))) == row
 
 
 def test_tables_3_2_and_3_3_the_k_value_check() -> None:
     data = DatasetT()
     totals, order = data.similarity.totals[SEX], data.codes(SEX, "Male", "Female")
     assert data.by_name(SEX, totals) == SIMILARITY["totals"]
-    assert enough_rows(totals, order, 3).tolist() == data.codes(SEX, "Male").tolist()
-    assert enough_rows(totals, order, 9).tolist() == data.codes(SEX, "Male").tolist()
-    both = enough_rows(totals, order, 10)
+    assert choose_rows(totals, order, 3).tolist() == data.codes(SEX, "Male").tolist()
+    assert choose_rows(totals, order, 9).tolist() == data.codes(SEX, "Male").tolist()
+    both = choose_rows(totals, order, 10)
     assert both.tolist() == order.tolist()
-    assert data.by_name(NATION, data.similarity.tables[NATION].merged(both)) == SIMILARITY["merged"]
+    assert data.by_name(NATION, data.similarity.tables[NATION].merge_rows(both)) == SIMILARITY["merged"]
 
 
 def test_figure_3_5_observation_probabilities_and_the_similarity_order() -> None:
     data = DatasetT()
-    row = data.similarity.tables[NATION].merged(data.codes(SEX, "Male"))
+    row = data.similarity.tables[NATION].merge_rows(data.codes(SEX, "Male"))
     observed = {name: Fraction(count, int(row.sum())) for name, count in data.by_name(NATION, row).items()}
     assert observed == {name: Fraction(text) for name, text in SIMILARITY["probabilities"].items()}
-    order = similarity_order(row, data.texts[NATION].index("Japan"), data.similarity.totals[NATION])
+    order = order_by_similarity(row, data.texts[NATION].index("Japan"), data.similarity.totals[NATION])
     assert [data.texts[NATION][code] for code in order] == SIMILARITY["order"]
 
 
@@ -284,7 +284,7 @@ def test_table_3_4_the_third_column_by_the_rule() -> None:
 
 def test_section_3_8_without_a_column_of_two_values_counts_decide() -> None:
     data = DatasetT(columns=("nationality", "education"))
-    assert data.by_name(0, data.similarity.tables[0].merged(np.zeros(1, np.int64))) == SIMILARITY["merged"]
+    assert data.by_name(0, data.similarity.tables[0].merge_rows(np.zeros(1, np.int64))) == SIMILARITY["merged"]
     assert data.distances(0, "Japan", "High School") == {"Japan": 0, "Iran": 0.5, "US": 1}
 
 

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(not BROWSER, reason="needs Chromium")
 
 # what a browser lays out has a size: charts that are there but not drawn have none
 MEASURE = """<script>
-const boxes = [...document.querySelectorAll('svg')].map(one => one.getBoundingClientRect());
+const drawn = [...document.querySelectorAll('figure svg'), ...document.querySelectorAll('.losses svg')];
+const boxes = drawn.map(one => one.getBoundingClientRect());
 document.title = boxes.map(one => Math.round(one.width) + 'x' + Math.round(one.height)).join(' ')
     + ' overflow ' + (document.documentElement.scrollWidth - document.documentElement.clientWidth);
 </script>"""
@@ -50,8 +51,10 @@ def test_every_chart_is_drawn_and_nothing_is_asked_of_a_network(page: str, tmp_p
     measured = re.search(r"<title>(.*?) overflow (-?\d+)</title>", shown)
     assert measured is not None
     sizes = [tuple(map(int, size.split("x"))) for size in measured[1].split()]
-    assert len(sizes) == page.count("<svg") >= 4 + len(shoal.datasets.load("adult")[1].quasi_identifiers)
-    assert all(wide > 100 and tall > 20 for wide, tall in sizes)
+    assert len(sizes) == page.count("<svg") >= 4 + 2 * len(shoal.datasets.load("adult")[1].quasi_identifiers)
+    bars = len(shoal.datasets.load("adult")[1].quasi_identifiers)  # in the lines that say what each column lost
+    assert all(wide > 100 and tall > 20 for wide, tall in sizes[:-bars])
+    assert all(wide > 40 and tall > 4 for wide, tall in sizes[-bars:])
     assert int(measured[2]) <= 0, "something is wider than the page"
     for text in ("Holds: the table keeps its policy", "What is kept", "native-country", "What this does not show"):
         assert text in shown

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from shoal.risk.base import Attribute, Evidence, Meaning, People, Published
+from shoal.risk.base import Attribute, Evidence, KnownPersons, PublishedClasses, TextMeaning
 
 Rows = Sequence[Sequence[Any]]
 
 
-def published(rows: Rows) -> Published:
+def published(rows: Rows) -> PublishedClasses:
     """A release whose records show these numbers in each column."""
     shown, classes, sizes = np.unique(np.array(rows, np.int64), axis=0, return_inverse=True, return_counts=True)
-    return Published(classes.ravel().astype(np.int64), shown, sizes.astype(np.int64))
+    return PublishedClasses(classes.ravel().astype(np.int64), shown, sizes.astype(np.int64))
 
 
 def evidence(rows: Rows, values: Sequence[int] = (), *, least: int = 2, **more: Any) -> Evidence:
@@ -29,13 +29,13 @@ def evidence(rows: Rows, values: Sequence[int] = (), *, least: int = 2, **more: 
     return Evidence(release.sizes, least, **given)
 
 
-def as_they_are(count: int) -> Meaning:
+def as_they_are(count: int) -> TextMeaning:
     """Texts that are values: each covers itself."""
     covers = np.append(np.eye(count, dtype=bool), np.zeros((count, 2), bool), axis=1)
-    return Meaning(covers, np.full(covers.shape, -1, np.int64))
+    return TextMeaning(covers, np.full(covers.shape, -1, np.int64))
 
 
-def covering(*texts: Sequence[int], count: int, parts: Sequence[Sequence[int]] = ()) -> Meaning:
+def covering(*texts: Sequence[int], count: int, parts: Sequence[Sequence[int]] = ()) -> TextMeaning:
     """Texts that cover some of so many values each."""
     covers = np.zeros((len(texts), count + 2), bool)
     split = np.full(covers.shape, -1, np.int64)
@@ -43,10 +43,10 @@ def covering(*texts: Sequence[int], count: int, parts: Sequence[Sequence[int]] =
         covers[row, list(values)] = True
         for number, value in enumerate(parts[row] if parts else ()):
             split[row, value] = number
-    return Meaning(covers, split)
+    return TextMeaning(covers, split)
 
 
-def people(*tuples: Sequence[int]) -> People:
+def people(*tuples: Sequence[int]) -> KnownPersons:
     """Persons of whom these values are known."""
     distinct, counts = np.unique(np.array(tuples, np.int64), axis=0, return_counts=True)
-    return People(distinct, counts.astype(np.int64))
+    return KnownPersons(distinct, counts.astype(np.int64))

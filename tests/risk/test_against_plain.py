@@ -23,7 +23,7 @@ from shoal.risk import (
     Skewness,
     Temporal,
 )
-from shoal.risk.base import Attribute, Beside, Evidence
+from shoal.risk.base import Attribute, Evidence, OtherTable
 from shoal.risk.minimality import credibility
 
 cell = st.integers(0, 2)
@@ -134,7 +134,7 @@ def test_linking(rows: list[tuple[int, ...]], one: Any, two: Any, persons: list[
 )
 def test_two_releases(now: Any, before: Any, covers: Any, persons: list[int]) -> None:
     codes = np.array([row[1] for row in now]), np.array([row[1] for row in before])
-    beside = Beside(codes, {"illness": codes}, published([row[:1] for row in before]))
+    beside = OtherTable(codes, {"illness": codes}, published([row[:1] for row in before]))
     one = evidence(
         [row[:1] for row in now],
         [row[1] for row in now],
@@ -165,7 +165,7 @@ def test_two_releases(now: Any, before: Any, covers: Any, persons: list[int]) ->
 def test_temporal(now: Any, before: Any) -> None:
     before = before or [(9, 0)]
     codes = np.array([row[1] for row in now]), np.array([row[1] for row in before])
-    beside = Beside(codes, release=published([row[:1] for row in before]))
+    beside = OtherTable(codes, release=published([row[:1] for row in before]))
     measured = Temporal().run(evidence([row[:1] for row in now], earlier=(beside,)))[0].measured
     both = {row[0] for row in now} & {row[0] for row in before}
     came = Counter(now) - Counter(before)

@@ -22,7 +22,7 @@ from shoal.risk import (
     Uniqueness,
     UnsortedMatching,
 )
-from shoal.risk.base import WANTED, Attribute, Beside, Diversity, Evidence, Risk
+from shoal.risk.base import WANTED, Attribute, Diversity, Evidence, OtherTable, RecordPairs, Risk
 
 TWO, FOUR = np.array([0, 0, 1, 1]), [[0], [0], [1], [1]]
 MIXED = [0, 1, 0, 1]
@@ -35,7 +35,7 @@ def attribute(values: list[int], **more: Any) -> dict[str, Attribute]:
 def releases(now: list[Any], before: list[Any]) -> Evidence:
     """Two releases of records (text, illness) about two persons; text 2 covers both values."""
     codes = np.array([row[1] for row in now]), np.array([row[1] for row in before])
-    beside = Beside(codes, {"illness": codes}, published([row[:1] for row in before]))
+    beside = OtherTable(codes, {"illness": codes}, published([row[:1] for row in before]))
     meaning = (covering([0], [1], [0, 1], count=2),)
     return evidence(
         [row[:1] for row in now],
@@ -52,7 +52,7 @@ def in_order(order: list[int]) -> Evidence:
     return evidence(
         [[index] for index in order],
         meaning=(as_they_are(10),),
-        original=Beside((where, np.array(ORIGINAL)), values=np.array(ORIGINAL)[:, None]),
+        original=OtherTable((where, np.array(ORIGINAL)), values=np.array(ORIGINAL)[:, None]),
     )
 
 
@@ -75,9 +75,21 @@ def ranged(held: list[int]) -> Evidence:
     return evidence(
         [[0]] * len(held),
         meaning=(covering([0, 1, 2, 3], count=4, parts=[[0, 3]]),),
-        original=Beside(None, values=np.array(held)[:, None]),
+        original=OtherTable(None, values=np.array(held)[:, None]),
         people=people(*([value] for value in held)),
     )
+
+
+def at_home(households: list[int]) -> Evidence:
+    """Three records alone in classes of twelve persons each, who live in these households."""
+    known = {"home": np.array(households)}
+    return evidence([[0], [1], [2]], weights=np.full(3, 40.0), held=known.get)
+
+
+def moved(steps: list[float]) -> Evidence:
+    """Four records whose only number was moved by so much."""
+    before = np.array([1.0, 2.0, 6.0, 9.0])
+    return Evidence(np.array([4]), pairs=RecordPairs({"pay": (before, before + steps)}))
 
 
 LABELS = np.array([[0, 1, 2, 3], [0, 0, 1, 1]])
@@ -132,11 +144,29 @@ CASES: dict[str, tuple[Callable[[], Evidence], Callable[[], Evidence]]] = {
     "unsorted-matching": (lambda: in_order(ORIGINAL), lambda: in_order(ORIGINAL[::-1])),
     "minimality": (lambda: merged([0, 0, 1, 2, 3, 4]), lambda: merged([0, 1, 2, 3, 4, 5])),
     "downcoding": (lambda: ranged([0, 3, 1]), lambda: ranged([1, 1, 2])),
+    "individual-risk": (
+        lambda: Evidence(np.array([1, 5]), weights=np.array([2.0, 500.0])),
+        lambda: Evidence(np.array([1, 5]), weights=np.array([100.0, 500.0])),
+    ),
+    "household-risk": (lambda: at_home([0, 0, 1]), lambda: at_home([0, 1, 2])),
+    "suda": (
+        lambda: evidence([[0, 0], [0, 1], [1, 0], [1, 0]], weights=np.array([2.0, 1.0, 1.0])),
+        lambda: evidence([[0, 0], [0, 0], [1, 1], [1, 1]]),
+    ),
+    "log-linear": (
+        lambda: evidence([[0, 0], [0, 0], [0, 0], [1, 1]], weights=np.array([4.0, 1.0])),
+        lambda: evidence([[0, 0], [0, 0], [1, 1], [1, 1]], weights=np.array([200.0, 200.0])),
+    ),
+    "record-linkage": (lambda: moved([0.0, 0.1, 0.0, 0.1]), lambda: moved([9.0, 5.0, -5.0, -9.0])),
+    "interval-disclosure": (lambda: moved([0.0, 0.01, 0.0, 0.01]), lambda: moved([9.0, 5.0, -5.0, -9.0])),
 }
 
 
+ASKED = {"household-risk": {"household": "home", "most": 0.15}}
+
+
 def attack(name: str) -> Risk:
-    entry = catalog.find("risk", name)()
+    entry = catalog.find("risk", name)(**ASKED.get(name, {}))
     assert isinstance(entry, Risk)
     return entry
 
@@ -223,7 +253,7 @@ def test_missing_values_that_may_be_any_count_as_the_likeliest() -> None:
 
 
 def test_too_many_sets_of_columns_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.risk.known_columns._CELLS", 10)
+    monkeypatch.setattr("shoal.risk.known_columns.MOST_CELLS", 10)
     found = KnownColumns().run(evidence([[0, 0, 0], [0, 1, 1], [1, 0, 1]]))[0]
     assert len(found.measured["curve"]) == 1
     assert found.left_out == "4 sets of 2 columns or more: too many for so many classes"
@@ -245,7 +275,7 @@ def test_places_tell_nothing_in_a_sorted_release() -> None:
     one = evidence(
         [[index] for index in range(10)],
         meaning=(as_they_are(10),),
-        original=Beside((ordered, ordered), values=ordered[:, None]),
+        original=OtherTable((ordered, ordered), values=ordered[:, None]),
     )
     found = UnsortedMatching().run(one)[0]
     assert found.measured["same"] == 1.0
@@ -254,7 +284,7 @@ def test_places_tell_nothing_in_a_sorted_release() -> None:
 
 def test_tables_of_other_lengths_have_no_common_places() -> None:
     one = in_order(ORIGINAL)
-    shorter = Beside(None, values=np.array(ORIGINAL)[:9, None])
+    shorter = OtherTable(None, values=np.array(ORIGINAL)[:9, None])
     assert "another number of records" in UnsortedMatching().lacks(replace(one, original=shorter))
     assert UnsortedMatching().lacks(replace(one, original=None)) == "needs the original or an earlier release"
 
@@ -286,8 +316,11 @@ def test_an_empty_release_has_no_leak(name: str) -> None:
         distinct={"illness": nothing},
         population=nothing,
         sensitive={"illness": Attribute(nothing, np.zeros(1, np.int64), np.zeros((2, 1), np.int64), np.zeros(1))},
-        original=Beside(None, values=np.zeros((0, 1), np.int64)),
+        original=OtherTable(None, values=np.zeros((0, 1), np.int64)),
         columns=("a",),
-        earlier=(Beside((nothing, nothing), {"illness": (nothing, nothing)}, none),),
+        earlier=(OtherTable((nothing, nothing), {"illness": (nothing, nothing)}, none),),
+        weights=np.zeros(0),
+        held={"home": nothing}.get,
+        pairs=RecordPairs({"pay": (np.zeros(0), np.zeros(0))}),
     )
     assert not any(finding.found for finding in attack(name).run(empty))

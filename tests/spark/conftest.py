@@ -22,14 +22,14 @@ SOURCE = Path(shoal.__file__).parent.parent
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
-def _has_java() -> bool:
+def has_java() -> bool:
     home = os.environ.get("JAVA_HOME", "")
     return shutil.which("java") is not None or (Path(home) / "bin" / "java").exists()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if Path(__file__).parent in item.path.parents]
-    for item in here if not _has_java() else []:
+    for item in here if not has_java() else []:
         item.add_marker(pytest.mark.skip(reason="Spark needs Java, and there is none on this machine"))
 
 

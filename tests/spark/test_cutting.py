@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.engines.cutting import Block, Tree, count_bins, propose_cut
-from shoal.engines.spark.marginals import side_by_side
+from shoal.engines.counted import side_by_side
+from shoal.engines.cutting import Block, CutTree, count_bins, propose_block_cut
 from shoal.testing import encode_table
 from tests.spark.conftest import adult, adult_policy
 
@@ -21,17 +21,19 @@ def _problem() -> tuple[np.ndarray, np.ndarray, tuple]:  # type: ignore[type-arg
 
 def test_cuts_share_out_every_record_and_leave_enough_on_both_sides() -> None:
     codes, counts, columns = _problem()
-    tree, least, done = Tree(), 40, []
+    tree, least, done = CutTree(), 40, []
     tops = tuple(column.levels.size - 1 for column in columns)
     open_blocks = [Block(0, (0,) * len(columns), tops, len(codes), int(counts.sum()))]
     while open_blocks:
         block = open_blocks.pop()
         indices = {block.node: block.indices(columns)}
-        block, cut = propose_cut(block, columns, indices[block.node], count_bins(tree, indices, codes, counts), least)
+        block, cut = propose_block_cut(
+            block, columns, indices[block.node], count_bins(tree, indices, codes, counts), least
+        )
         if cut is None or block.combinations <= 100:
             done.append(block)
             continue
-        tree = tree.cut(block.node, cut.column, cut.place)
+        tree = tree.cut(block.node, cut.column, cut.index)
         open_blocks += cut.halves(tree)
     leaves = tree.leaves_of(codes)
     assert len(done) > 8
@@ -48,7 +50,7 @@ def test_cuts_share_out_every_record_and_leave_enough_on_both_sides() -> None:
 def test_counts_of_parts_add_up_to_the_counts_of_all(values: list[int], parts: int) -> None:
     codes = np.array(values)[:, None]
     times = np.arange(1, len(codes) + 1)
-    tree = Tree().cut(0, 0, 20)
+    tree = CutTree().cut(0, 0, 20)
     indices = {1: (np.array([3, 9]),), 2: (np.array([30]),)}
     whole = count_bins(tree, indices, codes, times)
     for key, (combinations, records) in whole.items():

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.columns import to_texts
 from shoal.errors import MissingExtra, TableError, WriteError
 from shoal.policy import Policy
 from tests.spark.conftest import SOURCE, adult, adult_policy, here, there
@@ -119,7 +120,12 @@ def test_blocks_persons_and_others_are_written_too(spark: Any, tmp_path: Path) -
         }
     )
     policy = Policy(
-        identifiers=["who"], quasi_identifiers=["age"], others="keep", models=K, algorithm={"name": "mondrian"}
+        identifiers=["who"],
+        subject="none",
+        quasi_identifiers=["age"],
+        others="keep",
+        models=K,
+        algorithm={"name": "mondrian"},
     )
     in_blocks = shoal.anonymize(there(spark, frame), policy, fits=5, block=12).write(tmp_path / "blocks", format="csv")
     assert "statistics" not in json.loads(in_blocks["audit"].read_text())
@@ -141,12 +147,12 @@ def test_the_original_is_not_replaced(spark: Any, tmp_path: Path) -> None:
 
 
 def test_cells_of_a_csv_have_the_types_that_shoal_finds(spark: Any, tmp_path: Path) -> None:
-    from shoal.engines.spark.reading import read
+    from shoal.engines.spark.reading import read_spark
     from shoal.spark import job
 
     text = "zip,age,pay,ok,day,at,name\n02138,21,1.5,true,1995-01-31,2020-01-01 10:00:00,\n02139,,2,FALSE,,,x\n"
     (tmp_path / "people.csv").write_text(text)
-    table = here(read(spark, str(tmp_path / "people.csv")))
+    table = here(read_spark(spark, str(tmp_path / "people.csv")))
     expected = shoal.read(tmp_path / "people.csv")
     assert table.schema == expected.schema and table.equals(expected)
     (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
@@ -155,6 +161,23 @@ def test_cells_of_a_csv_have_the_types_that_shoal_finds(spark: Any, tmp_path: Pa
     with pytest.raises(TableError, match=r"(?i)path does not exist|PATH_NOT_FOUND"):
         job.release_of(tmp_path / "none.csv", _policy(tmp_path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_policy_says_how_spark_reads(spark: Any, tmp_path: Path) -> None:
+    from shoal.encoding.read_options import ReadOptions
+    from shoal.engines.spark.reading import read_spark
+
+    path = tmp_path / "people.csv"
+    path.write_text("21;2020-01-01T10:00:00+02:00;f\n?;2020-01-01T08:00:00Z;m\n34;2020-01-01T03:30:00-05:00;f\n")
+    said = ReadOptions(header=False, delimiter=";", missing=["?"])
+    table, expected = here(read_spark(spark, str(path), reading=said)), shoal.read(path, **said.to_dict())
+    assert [to_texts(table[name]).to_list() for name in table.columns] == [
+        to_texts(expected[name]).to_list() for name in expected.columns
+    ]
+    with pytest.raises(TableError, match="looks like a record"):
+        read_spark(spark, str(path), reading=ReadOptions(delimiter=";"))
+    with pytest.raises(TableError, match=r"read\.decimal: Spark does not read files so"):
+        read_spark(spark, str(path), reading=ReadOptions(decimal=","))
 
 
 def _policy(folder: Path) -> Path:
@@ -194,11 +217,11 @@ def test_without_pyspark(files: Path) -> None:
     ("header", "said"), [(",age", "a column has no name; got column 1 of 2"), ("age,age", "column names occur twice")]
 )
 def test_names_of_a_csv_are_those_that_are_written(spark: Any, header: str, said: str, tmp_path: Path) -> None:
-    from shoal.engines.spark.reading import read
+    from shoal.engines.spark.reading import read_spark
 
     (tmp_path / "data.csv").write_text(f"{header}\n0,21\n1,21\n")
     with pytest.raises(TableError, match=said):
-        read(spark, str(tmp_path / "data.csv"))
+        read_spark(spark, str(tmp_path / "data.csv"))
 
 
 def test_a_table_with_a_column_without_a_name_is_told(spark: Any) -> None:

@@ -69,7 +69,7 @@ def test_files_hold_moments_as_every_other_road_writes_them(zoned: Any, tmp_path
 def test_numbers_beyond_all_measure_are_misfits_only_where_they_are_looked_at(spark: Any, number: float) -> None:
     frame = pl.DataFrame({"q": ["a"] * 8, "x": [number, 1.0] * 4})
     asked: dict[str, Any] = {"quasi_identifiers": ["q"], "models": [{"name": "k-anonymity", "k": 2}]}
-    for more in ({"others": "drop"}, {"identifiers": ["x"]}):
+    for more in ({"others": "drop"}, {"identifiers": ["x"], "subject": "none"}):
         assert shoal.anonymize(there(spark, frame), {**asked, **more}).audit.holds
     for more in ({"others": "keep"}, {"sensitive": ["x"]}, {"quasi_identifiers": ["q", "x"]}):
         told = []

@@ -18,7 +18,7 @@ import shoal
 from shoal.engines.counted import CountedTable
 from shoal.engines.files import engine as module
 from shoal.engines.files import write
-from shoal.engines.files.budget import Budget
+from shoal.engines.files.budget import MemoryBudget
 from shoal.errors import AuditFailed, Infeasible, Misfit, ShoalError, TableError, WriteError
 
 
@@ -54,6 +54,7 @@ def policy(algorithm: str, **more: object) -> shoal.Policy:
     return shoal.Policy(
         **{
             "identifiers": ["name"],
+            "subject": "none",
             "quasi_identifiers": {
                 "age": {"hierarchy": "intervals", "widths": [5, 10, 20]},
                 "*": {"hierarchy": "mask", "keep": [4, 3, 0]},
@@ -73,7 +74,7 @@ def policy(algorithm: str, **more: object) -> shoal.Policy:
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of 37 records: every boundary between parts is crossed."""
-    monkeypatch.setattr(Budget, "rows", lambda self, columns: 37)
+    monkeypatch.setattr(MemoryBudget, "rows", lambda self, columns: 37)
 
 
 def both(
@@ -170,7 +171,7 @@ def test_what_cannot_be_published_stops_a_release_only_where_it_would_be(values:
         lambda asked: shoal.anonymize_file(path, asked, tmp_path / "out"),
     )
     models = [{"name": "k-anonymity", "k": 2}]
-    for more in ({"others": "drop"}, {"identifiers": ["x"]}):
+    for more in ({"others": "drop"}, {"identifiers": ["x"], "subject": "none"}):
         for road in roads:
             road(shoal.Policy(quasi_identifiers=["q"], models=models, **more))
     for more in ({"others": "keep"}, {"sensitive": ["x"]}, {"quasi_identifiers": ["q", "x"]}):
@@ -242,9 +243,12 @@ def test_the_form_of_the_file_does_not_matter(tmp_path: Path) -> None:
         folder.mkdir()
         table.write_csv(folder / "data.csv", **options)
         shoal.anonymize_file(folder / "data.csv", asked, folder / "out", memory="1GB")
-    bytes_of = [(tmp_path / name / "out" / "release.csv").read_bytes() for name in ("semi", "quoted", "bom")]
+    semi, quoted, bom = (tmp_path / name / "out" / "release.csv" for name in ("semi", "quoted", "bom"))
     whole, _ = both(tmp_path, table, asked, "csv", "csv")
-    assert bytes_of == [(whole / "release.csv").read_bytes()] * 3
+    assert quoted.read_bytes() == bom.read_bytes() == (whole / "release.csv").read_bytes()
+    read: dict[str, Any] = {"infer_schema": False}
+    same = pl.read_csv(whole / "release.csv", **read)
+    assert pl.read_csv(semi, separator=";", **read).equals(same)  # what came with ";" goes with ";"
 
 
 def test_the_order_and_the_files_of_the_records_do_not_matter(tmp_path: Path) -> None:
@@ -346,7 +350,7 @@ def test_a_writer_that_leaks_is_caught(tmp_path: Path, monkeypatch: pytest.Monke
     """Between the head and the columns of a Parquet file may stand anything, and no reader of records sees it."""
     real = module.write
 
-    def leaking(table: object, path: Path, kind: str, rows: int, progress: object) -> None:
+    def leaking(table: object, path: Path, kind: str, rows: int, progress: object, **how: str) -> None:
         real(table, path, kind, rows, progress)  # type: ignore[arg-type]
         data = path.read_bytes()
         footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
@@ -369,7 +373,7 @@ def test_records_in_their_original_order_are_caught(tmp_path: Path, monkeypatch:
     """The released records, all of them, but each where its original stands."""
     real = module.write
 
-    def unsorted(table: object, path: Path, kind: str, rows: int, progress: object) -> None:
+    def unsorted(table: object, path: Path, kind: str, rows: int, progress: object, **how: str) -> None:
         real(table, path, kind, rows, progress)  # type: ignore[arg-type]
         frame = pl.read_parquet(path)
         rank = pl.read_parquet(tmp_path / "data.parquet").with_row_index("row").sort("visits", "day", "seen", "illness")
@@ -402,7 +406,7 @@ def test_a_full_disk_is_told(format: str, tmp_path: Path, monkeypatch: pytest.Mo
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("needs /dev/full")
-    monkeypatch.setattr(module, "write", lambda table, path, *rest: real(table, full, *rest))
+    monkeypatch.setattr(module, "write", lambda table, path, *rest, **how: real(table, full, *rest, **how))
     with pytest.raises(WriteError, match="disk is full"):
         attempt(tmp_path, format=format)
     assert nothing_left(tmp_path)
@@ -472,13 +476,13 @@ def test_the_read_back_reads_the_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     """Whatever the search and the audit of the counts found: a file that does not hold is none."""
     read: list[Path] = []
     opened = module.open_scan
-    monkeypatch.setattr(module, "open_scan", lambda path, **how: read.append(path) or opened(path, **how))
+    monkeypatch.setattr(module, "open_scan", lambda path, *rest, **how: read.append(path) or opened(path, *rest, **how))
     attempt(tmp_path)
     assert [path.name for path in read] == ["data.parquet", "release.parquet"]
 
 
 def test_values_that_apply_moves_to_other_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records of a tallied table are compared one by one too: each value is there as often, beside somebody else."""
+    """Records of a counted table are compared one by one too: each value is there as often, beside somebody else."""
     from dataclasses import replace
 
     from shoal.pipeline import anonymize as pipeline

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engines.files.budget import Budget, default_memory, format_size, resident
+from shoal.engines.files.budget import MemoryBudget, default_memory, format_size, resident
 from shoal.engines.files.count import count
 from shoal.engines.files.scan import open_scan
 from shoal.errors import OverBudget, TableError
@@ -59,11 +59,11 @@ def table(records: int, notes: int) -> pl.DataFrame:
     )
 
 
-def measured(tmp_path: Path, big: pl.DataFrame, kind: str) -> dict[str, object]:
+def measured(tmp_path: Path, big: pl.DataFrame, kind: str, budget: int = BUDGET) -> dict[str, object]:
     small, large = tmp_path / f"small.{kind}", tmp_path / f"large.{kind}"
     for frame, path in ((big.head(1000), small), (big, large)):
         frame.write_csv(path) if kind == "csv" else frame.write_parquet(path, row_group_size=100_000)
-    command = [sys.executable, "-c", CHILD, small, large, json.dumps(POLICY), tmp_path / "out", str(BUDGET), kind]
+    command = [sys.executable, "-c", CHILD, small, large, json.dumps(POLICY), tmp_path / "out", str(budget), kind]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: dict[str, object] = json.loads(done.stdout)
@@ -84,7 +84,8 @@ def test_rows_that_need_several_times_the_budget_go_through(kind: str, tmp_path:
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_distinct_records_that_do_not_fit_are_told_before_the_memory_is_used_up(tmp_path: Path) -> None:
     answer = measured(tmp_path, table(1_000_000, 1000), "parquet")
-    assert str(answer["error"]).startswith("OverBudget: memory: the distinct records do not fit into the memory; got")
+    what = "the distinct records do not fit into the memory, not even cut into blocks; got more than"
+    assert str(answer["error"]).startswith(f"OverBudget: memory: {what}")
     assert "--engine spark" in str(answer["error"])
     assert int(str(answer["peak"])) < int(str(answer["base"])) + BUDGET, answer
     assert not (tmp_path / "out").exists()
@@ -104,7 +105,7 @@ def test_a_search_that_takes_more_is_stopped(tmp_path: Path, monkeypatch: pytest
 
 def test_the_error_says_how_many_fit(tmp_path: Path) -> None:
     table(5000, 1000).write_parquet(tmp_path / "data.parquet")
-    tight = Budget(10**6)
+    tight = MemoryBudget(10**6)
     with pytest.raises(OverBudget, match=r"more than the [0-9]+ distinct records of 8 columns that 1 MB hold"):
         count(open_scan(tmp_path / "data.parquet"), tight)
 
@@ -121,34 +122,34 @@ def test_the_error_says_how_many_fit(tmp_path: Path) -> None:
     ],
 )
 def test_sizes(text: str | int, size: int) -> None:
-    assert Budget.of(text).bytes == size
+    assert MemoryBudget.of(text).bytes == size
 
 
 @pytest.mark.parametrize("text", ["four", "4 bananas", "-4GB", "", "4,5GB"])
 def test_what_is_no_size_is_told(text: str) -> None:
     with pytest.raises(TableError, match="is no size"):
-        Budget.of(text)
+        MemoryBudget.of(text)
 
 
 @pytest.mark.parametrize("memory", ["1KB", "0GB", 0, -1])
 def test_too_little_is_told(memory: str | int) -> None:
     with pytest.raises(TableError, match="too little to work with"):
-        Budget.of(memory)
+        MemoryBudget.of(memory)
 
 
 def test_half_of_the_machine_by_default() -> None:
     assert default_memory() > 10**8
-    assert format_size(Budget.of("4GB").bytes) == "4 GB"
+    assert format_size(MemoryBudget.of("4GB").bytes) == "4 GB"
     assert resident() >= 0
 
 
 def test_long_texts_count(tmp_path: Path) -> None:
     """A few records with texts that alone do not fit."""
     pl.DataFrame({"note": [f"{n}" * 10_000 for n in range(50)]}).write_parquet(tmp_path / "data.parquet")
-    assert Budget(10**6).distinct(1) > 50
+    assert MemoryBudget(10**6).distinct(1) > 50
     with pytest.raises(OverBudget, match="do not fit"):
-        count(open_scan(tmp_path / "data.parquet"), Budget(10**6))
+        count(open_scan(tmp_path / "data.parquet"), MemoryBudget(10**6))
 
 
 def test_searches_that_need_more_memory_leave_less_for_records() -> None:
-    assert Budget.of("4GB", search=3000).distinct(9) < Budget.of("4GB", search=500).distinct(9)
+    assert MemoryBudget.of("4GB", search=3000).distinct(9) < MemoryBudget.of("4GB", search=500).distinct(9)

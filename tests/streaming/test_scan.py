@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from shoal.engines.files.budget import Budget
+from shoal.encoding.read_options import ReadOptions
+from shoal.engines.files.budget import MemoryBudget
 from shoal.engines.files.count import count
-from shoal.engines.files.delimited import DelimitedScan
-from shoal.engines.files.scan import open_scan
+from shoal.engines.files.scan import DelimitedScan, open_scan
 from shoal.engines.memory.files import read_file
 from shoal.errors import TableError
 
@@ -79,7 +79,7 @@ BAD = {
 }
 
 
-class Narrow(Budget):
+class Narrow(MemoryBudget):
     """A budget that reads only so many records at a time."""
 
     def __init__(self, size: int, at_a_time: int) -> None:
@@ -91,7 +91,7 @@ class Narrow(Budget):
 
 
 @pytest.fixture(params=[1, 3, 1000])
-def narrow(request: pytest.FixtureRequest) -> Budget:
+def narrow(request: pytest.FixtureRequest) -> MemoryBudget:
     return Narrow(10**9, at_a_time=request.param)
 
 
@@ -103,19 +103,19 @@ def multiset(frame: pl.DataFrame) -> pl.DataFrame:
 
 @pytest.mark.parametrize("types", [True, False])
 @pytest.mark.parametrize("data", CSV.values(), ids=CSV.keys())
-def test_a_csv_is_what_reading_it_at_once_gives(data: bytes, types: bool, narrow: Budget, tmp_path: Path) -> None:
+def test_a_csv_is_what_reading_it_at_once_gives(data: bytes, types: bool, narrow: MemoryBudget, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(data)
     whole = read_file(path, types=types)
-    counted = count(open_scan(path), narrow, types=types, head=5)
-    assert counted.table.frame.schema == whole.schema
-    assert counted.table.records == whole.height
-    assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
-    assert_frame_equal(counted.head, whole.head(5))
+    counted, head = count(open_scan(path), narrow, types=types, head=5)
+    assert counted.frame.schema == whole.schema
+    assert counted.records == whole.height
+    assert_frame_equal(multiset(counted.expand()), multiset(whole))
+    assert_frame_equal(head, whole.head(5))
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD.keys())
-def test_a_bad_csv_has_the_same_error(data: bytes, narrow: Budget, tmp_path: Path) -> None:
+def test_a_bad_csv_has_the_same_error(data: bytes, narrow: MemoryBudget, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(data)
     with pytest.raises(TableError) as whole:
@@ -138,18 +138,19 @@ def test_a_bad_csv_has_the_same_error(data: bytes, narrow: Budget, tmp_path: Pat
     ],
     ids=str,
 )
-def test_the_options_mean_the_same(options: dict[str, str], narrow: Budget, tmp_path: Path) -> None:
+def test_the_options_mean_the_same(options: dict[str, str], narrow: MemoryBudget, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes("a;b,c\n1;'x',Müller\n2;y,Weiß\n".encode())
+    said = ReadOptions.of(None, options)
     try:
-        whole = read_file(path, **options)
+        whole = read_file(path, said)
     except TableError as error:
         with pytest.raises(TableError) as parts:
-            count(open_scan(path, **options), narrow)
+            count(open_scan(path, said), narrow)
         assert str(parts.value) == str(error)
     else:
-        counted = count(open_scan(path, **options), narrow)
-        assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
+        counted, _ = count(open_scan(path, said), narrow)
+        assert_frame_equal(multiset(counted.expand()), multiset(whole))
 
 
 PARQUET = pl.DataFrame(
@@ -167,25 +168,25 @@ PARQUET = pl.DataFrame(
 )
 
 
-def test_a_parquet_is_what_reading_it_at_once_gives(narrow: Budget, tmp_path: Path) -> None:
+def test_a_parquet_is_what_reading_it_at_once_gives(narrow: MemoryBudget, tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     PARQUET.write_parquet(path, row_group_size=2)
-    counted = count(open_scan(path), narrow, head=3)
+    counted, head = count(open_scan(path), narrow, head=3)
     whole = read_file(path)
-    assert counted.table.frame.schema == whole.schema
-    assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
-    assert_frame_equal(counted.head, whole.head(3))
+    assert counted.frame.schema == whole.schema
+    assert_frame_equal(multiset(counted.expand()), multiset(whole))
+    assert_frame_equal(head, whole.head(3))
 
 
-def test_columns_that_are_not_asked_for_are_there_and_not_looked_at(narrow: Budget, tmp_path: Path) -> None:
+def test_columns_that_are_not_asked_for_are_there_and_not_looked_at(narrow: MemoryBudget, tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     PARQUET.write_parquet(path)
-    frame = count(open_scan(path), narrow, names=["*", "day"]).table.frame
+    frame = count(open_scan(path), narrow, names=["*", "day"])[0].frame
     assert frame.columns == PARQUET.columns
     assert [name for name in frame.columns if frame[name].null_count() < frame.height] == ["*", "day"]
 
 
-def test_a_folder_and_a_pattern_are_one_table(narrow: Budget, tmp_path: Path) -> None:
+def test_a_folder_and_a_pattern_are_one_table(narrow: MemoryBudget, tmp_path: Path) -> None:
     for kind, write in (("csv", pl.DataFrame.write_csv), ("parquet", pl.DataFrame.write_parquet)):
         folder = tmp_path / kind
         folder.mkdir()
@@ -193,8 +194,8 @@ def test_a_folder_and_a_pattern_are_one_table(narrow: Budget, tmp_path: Path) ->
             write(pl.DataFrame({"age": [21, number], "sex": ["f", "m"]}), folder / f"part-{number}.{kind}")
         (folder / "_SUCCESS").write_bytes(b"")
         for path in (folder, folder / "*.*", str(folder / "part-[012].*")):
-            counted = count(open_scan(path), narrow, head=4)
-            assert sorted(counted.table.expand().rows()) == [
+            counted, head = count(open_scan(path), narrow, head=4)
+            assert sorted(counted.expand().rows()) == [
                 (0, "m"),
                 (1, "m"),
                 (2, "m"),
@@ -202,13 +203,13 @@ def test_a_folder_and_a_pattern_are_one_table(narrow: Budget, tmp_path: Path) ->
                 (21, "f"),
                 (21, "f"),
             ]
-            assert counted.head["age"].to_list() == [21, 0, 21, 1]
+            assert head["age"].to_list() == [21, 0, 21, 1]
 
 
-def test_a_type_follows_from_all_files(narrow: Budget, tmp_path: Path) -> None:
+def test_a_type_follows_from_all_files(narrow: MemoryBudget, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("zip\n10001\n")
     (tmp_path / "b.csv").write_text("zip\n02138\n")
-    assert count(open_scan(tmp_path), narrow).table.frame["zip"].dtype == pl.String
+    assert count(open_scan(tmp_path), narrow)[0].frame["zip"].dtype == pl.String
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_other_formats_and_files_that_are_not_there_are_refused(tmp_path: Path) 
         open_scan(__file__)
 
 
-def test_a_parquet_that_breaks_off_is_told(tmp_path: Path, narrow: Budget) -> None:
+def test_a_parquet_that_breaks_off_is_told(tmp_path: Path, narrow: MemoryBudget) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"age": list(range(1000)), "name": [str(n) for n in range(1000)]}).write_parquet(path)
     data = bytearray(path.read_bytes())
@@ -262,7 +263,7 @@ def test_a_parquet_that_breaks_off_is_told(tmp_path: Path, narrow: Budget) -> No
         count(open_scan(path), narrow)
 
 
-def test_progress_is_told_up_to_the_end(tmp_path: Path, narrow: Budget) -> None:
+def test_progress_is_told_up_to_the_end(tmp_path: Path, narrow: MemoryBudget) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(CSV["long texts"])
     seen: list[tuple[str, int, int]] = []
@@ -292,6 +293,6 @@ def test_any_text_is_read_as_at_once(first: str, text: str, rows: int, types: bo
                 count(open_scan(path), narrow, types=types)
             assert str(parts.value) == str(error)
         else:
-            counted = count(open_scan(path), narrow, types=types, head=5)
-            assert_frame_equal(multiset(counted.table.expand()), multiset(whole))
-            assert_frame_equal(counted.head, whole.head(5))
+            counted, head = count(open_scan(path), narrow, types=types, head=5)
+            assert_frame_equal(multiset(counted.expand()), multiset(whole))
+            assert_frame_equal(head, whole.head(5))

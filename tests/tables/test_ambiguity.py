@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command import run
 from tests.gateway.conftest import Memory
-from tests.strategies import tally, unexplained
+from tests.strategies import count_records, unexplained
 
 import shoal
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import write_set
+from shoal.encoding.label_writing import write_set
 from shoal.errors import Fault, Infeasible, Misfit, Refused
 from shoal.explore.compare import compare
 from shoal.explore.lattice import lattice
@@ -95,7 +95,9 @@ def test_a_label_of_a_tree_called_like_a_value_gets_a_name_of_its_own(algorithm:
     assert joined.table["q"].to_list() == ["G", "G", "e (group)", "e (group)"]
     assert joined.claimed_loss == pytest.approx(joined.loss)
     bounded = {**role, "boundaries": ["e (group)"]}
-    assert shoal.Policy(quasi_identifiers={"q": bounded}, models=K2).check(pl.DataFrame({"q": ["a", "x"]})) == []
+    assert (
+        shoal.Policy(quasi_identifiers={"q": bounded}, models=K2).check(pl.DataFrame({"q": ["a", "a", "x", "y"]})) == []
+    )
 
 
 def test_names_of_labels_stay_apart_whatever_they_are() -> None:
@@ -147,7 +149,7 @@ def test_a_star_is_refused_on_every_road(tmp_path: Path) -> None:
     policy = starred_policy()
     STARRED.write_csv(tmp_path / "data.csv")
     policy.write(tmp_path / "policy.yaml")
-    for table in (STARRED, tally(STARRED), STARRED.to_pandas(), tmp_path / "data.csv"):
+    for table in (STARRED, count_records(STARRED), STARRED.to_pandas(), tmp_path / "data.csv"):
         with pytest.raises(Misfit, match=TOLD):
             shoal.anonymize(table, policy)
     with pytest.raises(Misfit, match=TOLD):

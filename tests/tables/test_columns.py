@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shoal.engines.columns import codes_of, column_domain, domain_of, kind_of, plain, to_texts
+from shoal.engines.columns import codes_of, column_domain, domain_of, kind_of, to_plain, to_texts
 from shoal.engines.counted import CountedTable
 from shoal.errors import TableError
 from shoal.policy import Policy
@@ -57,7 +60,7 @@ COLUMNS: list[tuple[list[Any], Any, str, list[str]]] = [
 def test_every_type_has_a_domain_and_codes(
     name: str, values: list[Any], dtype: Any, kind: str, texts: list[str]
 ) -> None:
-    column = plain(pl.Series("x", values, dtype=dtype).alias(name))
+    column = to_plain(pl.Series("x", values, dtype=dtype).alias(name))
     domain = domain_of(column)
     assert (kind_of(column), domain.kind) == (kind, kind)
     assert sorted(domain.texts) == sorted(texts)
@@ -70,13 +73,13 @@ def test_every_type_has_a_domain_and_codes(
 
 def test_moments_are_given_in_utc() -> None:
     column = pl.Series("t", [MOMENT]).dt.replace_time_zone("Europe/Berlin")
-    assert plain(column).to_list() == [dt.datetime(2019, 12, 31, 23, 30)]
-    assert plain(column).dtype == pl.Datetime("us")
+    assert to_plain(column).to_list() == [dt.datetime(2019, 12, 31, 23, 30)]
+    assert to_plain(column).dtype == pl.Datetime("us")
 
 
 @pytest.mark.parametrize("order", [[0.0, -0.0], [-0.0, 0.0]])
 def test_the_order_of_zeros_changes_nothing(order: list[float]) -> None:
-    assert domain_of(plain(pl.Series(order))).texts == ("0.0",)
+    assert domain_of(to_plain(pl.Series(order))).texts == ("0.0",)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_the_order_of_zeros_changes_nothing(order: list[float]) -> None:
 )
 def test_types_that_cannot_be_published(column: pl.Series) -> None:
     with pytest.raises(TableError, match=r"\^x\$: values of this type cannot be published; got .*drop the column"):
-        plain(column)
+        to_plain(column)
     assert len(to_texts(column)) == len(column)
 
 
@@ -100,9 +103,9 @@ def test_numbers_beyond_all_measure_are_told(number: float) -> None:
     for kind in (pl.Float64, pl.Float32):
         column = pl.Series("^x$", [number, 1.0, float("nan"), None], dtype=kind)
         with pytest.raises(TableError, match=r"\^x\$: holds infinite values, or numbers beyond 1e300\. Hint: replace"):
-            plain(column)
+            to_plain(column)
         assert to_texts(column).len() == 4
-    assert plain(pl.Series([1.0, float("nan"), -1e300])).null_count() == 1
+    assert to_plain(pl.Series([1.0, float("nan"), -1e300])).null_count() == 1
 
 
 @pytest.mark.parametrize("unit", ["ms", "us"])
@@ -113,20 +116,20 @@ def test_dates_that_nobody_can_write_are_told(unit: Any, moment: int) -> None:
     for values in (days, moments, moments.dt.replace_time_zone("UTC")):
         column = values.alias("^x$")
         with pytest.raises(TableError, match=r"\^x\$: holds dates outside the years 1 to 9999\. Hint: replace them"):
-            plain(column)
+            to_plain(column)
         assert to_texts(column).null_count() == 1
 
 
 def test_the_first_and_the_last_date_are_dates() -> None:
-    assert plain(pl.Series([dt.date.min, None, dt.date.max])).cast(pl.String)[2] == "9999-12-31"
-    assert plain(pl.Series([dt.datetime.min, dt.datetime.max])).cast(pl.String)[1] == "9999-12-31 23:59:59.999999"
+    assert to_plain(pl.Series([dt.date.min, None, dt.date.max])).cast(pl.String)[2] == "9999-12-31"
+    assert to_plain(pl.Series([dt.datetime.min, dt.datetime.max])).cast(pl.String)[1] == "9999-12-31 23:59:59.999999"
 
 
 def test_lengths_of_time_are_whole_microseconds() -> None:
     column = pl.Series("x", [1_500], dtype=pl.Int64)
-    assert plain(column.cast(pl.Duration("ms"))).to_list() == [1_500_000]
+    assert to_plain(column.cast(pl.Duration("ms"))).to_list() == [1_500_000]
     with pytest.raises(TableError, match="x: lengths of time that are no whole number of microseconds"):
-        plain(column.cast(pl.Duration("ns")))
+        to_plain(column.cast(pl.Duration("ns")))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_lengths_of_time_are_whole_microseconds() -> None:
     ],
 )
 def test_declared_values_join_the_domain(values: list[Any], declared: tuple[str, ...], texts: tuple[str, ...]) -> None:
-    assert domain_of(plain(pl.Series(values)), declared=declared).texts == texts
+    assert domain_of(to_plain(pl.Series(values)), declared=declared).texts == texts
 
 
 def test_the_policy_may_declare_the_domain() -> None:
@@ -165,3 +168,14 @@ def test_a_domain_knows_its_records_and_its_company() -> None:
     assert domain.k == 7
     assert domain.profiles is not None
     assert domain.profiles().sum(axis=1).tolist() == [1.0, 1.0]
+
+
+@given(
+    known=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-20, 20), min_size=1, max_size=30),
+    others=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-30, 30) | st.none(), max_size=30),
+)
+def test_codes_of_whole_numbers_near_and_far(known: list[int], others: list[int | None]) -> None:
+    domain = domain_of(pl.Series(known, dtype=pl.Int64))
+    column = pl.Series([*known, *others], dtype=pl.Int64)
+    places = [bisect_left(domain.values.tolist(), value) if value is not None else len(domain) for value in column]
+    assert codes_of(column, domain).tolist() == places

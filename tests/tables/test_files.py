@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -14,8 +16,12 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.encoding.read_options import AS_WRITTEN, ReadOptions
+from shoal.engines import delimited
+from shoal.engines.delimited import Dialect
 from shoal.engines.memory import files
-from shoal.engines.memory.files import FORMATS, dated, format_of, read_csv, read_file, typed
+from shoal.engines.memory.files import FORMATS, format_of, read_csv, read_file
+from shoal.engines.texts import detect_dates, detect_type
 from shoal.errors import TableError
 
 Read = Callable[..., pl.DataFrame]
@@ -26,7 +32,8 @@ def read(tmp_path: Path) -> Read:
     def read(content: str | bytes, name: str = "t.csv", **options: Any) -> pl.DataFrame:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_file(path, **options)
+        types = options.pop("types", True)
+        return read_file(path, ReadOptions.of(None, options), types=types)
 
     return read
 
@@ -114,7 +121,7 @@ def test_what_csv_files_hold(read: Read, text: str, rows: list[Any]) -> None:
     ],
 )
 def test_types_keep_each_value(values: list[str], kind: Any) -> None:
-    column = typed(pl.Series("^a.*$", values))
+    column = detect_type(pl.Series("^a.*$", values))
     assert column.dtype == kind
     assert column.null_count() == values.count("")
 
@@ -128,7 +135,7 @@ def test_dates_in_json_lines_are_dates(read: Read) -> None:
     text = "\ufeff" + "\n".join(json.dumps(line) for line in lines)
     frame = read(text, "t.jsonl")
     assert frame.rows() == [(dt.date(1995, 1, 31), "123", 1), (None, "0", 2)]
-    assert dated(pl.Series(["1995-01-31", "x"])).dtype == pl.String
+    assert detect_dates(pl.Series(["1995-01-31", "x"])).dtype == pl.String
     assert read(text, "t.jsonl", types=False)["born"].dtype == pl.String
 
 
@@ -169,7 +176,7 @@ CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=5))
 def test_what_polars_writes_is_what_is_read(rows: list[list[str]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.String}, orient="row")
-    again = read_csv(frame.write_csv().encode(), "t", ",", '"', "utf-8", types=False)
+    again = read_csv(frame.write_csv().encode(), "t", AS_WRITTEN, types=False)
     assert [[cell or "" for cell in row] for row in again.rows()] == rows
 
 
@@ -184,7 +191,7 @@ def test_a_text_below_many_numbers_is_not_lost(tmp_path: Path) -> None:
 
 def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", [["a", "zip"], [1, "007"]])
-    assert read_file(path, sheet="first").rows() == read_file(path).rows() == [(1, "007")]
+    assert read_file(path, ReadOptions(sheet="first")).rows() == read_file(path).rows() == [(1, "007")]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +206,7 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
 )
 def test_bad_sheets(tmp_path: Path, rows: list[list[Any]], sheet: str | None, said: str) -> None:
     with pytest.raises(TableError, match=said):
-        read_file(workbook(tmp_path / "t.xlsx", rows), sheet=sheet)
+        read_file(workbook(tmp_path / "t.xlsx", rows), ReadOptions(sheet=sheet))
 
 
 # ------------------------------------------------------------------------------------------------------- errors
@@ -318,24 +325,50 @@ def test_a_long_cell_is_read(read: Read) -> None:
     st.sampled_from(["a,b\n", '"a",b\n', "a,b,c\n", '"a,b",c\n', "", "\n", 'a"b,c\n', 'a,"b\n']),
 )
 def test_lines_read_at_once_are_the_rows_read_one_by_one(body: str, header: str) -> None:
-    text = header + body
-    try:
-        at_once = files._lines_at_once(text, "", ",", '"')
-    except TableError:
-        at_once = None
-    if at_once is not None:
-        one_by_one = files._row_by_row(text, "", ",", '"')
-        blank = [[cell or None for cell in row] for row in one_by_one.rows()]
-        assert [[cell or None for cell in row] for row in at_once.rows()] == blank
-        assert at_once.columns == one_by_one.columns
+    text = (header + body).encode()
+
+    def read(is_quoted: bool | None) -> list[Any]:
+        try:
+            dialect = Dialect.detect(text, "", AS_WRITTEN)
+            frame = (dialect if is_quoted is None else replace(dialect, is_quoted=is_quoted)).read()
+        except TableError as error:
+            return [str(error)]
+        return [frame.columns, *([cell or None for cell in row] for row in frame.rows())]
+
+    with mock.patch.object(delimited, "well_formed", return_value=None):  # no line is taken for a row by itself
+        one_by_one = read(is_quoted=True)
+    assert read(is_quoted=None) == one_by_one
+    assert read(is_quoted=True) == one_by_one
 
 
 def test_quoted_lines_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A release with ranges is such a file: reading it back must not take ten times as long as writing it."""
-    monkeypatch.setattr(files, "_row_by_row", None)
+    one_by_one: list[list[str]] = []
+    honest = Dialect.reader
+
+    def reader(self: Dialect, lines: Any) -> Any:
+        return Rows(honest(self, lines))
+
+    class Rows:
+        def __init__(self, rows: Any) -> None:
+            self.rows = rows
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> list[str]:
+            one_by_one.append(next(self.rows))
+            return one_by_one[-1]
+
+        @property
+        def line_num(self) -> int:
+            return int(self.rows.line_num)
+
+    monkeypatch.setattr(Dialect, "reader", reader)
     path = tmp_path / "release.csv"
     path.write_text('age,note\r\n"[20, 29]","he said ""no"""\r\n"[30, 39]",\r\n')
-    assert files.read_file(path).rows() == [("[20, 29]", 'he said "no"'), ("[30, 39]", None)]
+    assert files.read_file(path, AS_WRITTEN).rows() == [("[20, 29]", 'he said "no"'), ("[30, 39]", None)]
+    assert one_by_one == [["age", "note"]]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.engines.counted import CountedTable
 from shoal.engines.fingerprint import fingerprint
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 
 TABLE = pl.DataFrame(
     {"age": [21, 24, None], "sex": ["f", "m", "f"], "^a.*$": [1.5, None, 2.5], "day": [dt.date(2020, 1, 1)] * 3}
@@ -53,10 +53,10 @@ def test_the_salt_matters() -> None:
 def test_the_index_of_pandas_does_not_matter() -> None:
     table = pd.DataFrame({"age": [21, 24], "sex": ["f", "m"]})
     moved = table.set_index(pd.Index([9, 9]))
-    assert fingerprint(CountedTable(open_table(moved).frame), "") == fingerprint(
-        CountedTable(open_table(table).frame), ""
+    assert fingerprint(CountedTable(open_in_memory(moved).frame), "") == fingerprint(
+        CountedTable(open_in_memory(table).frame), ""
     )
-    assert fingerprint(CountedTable(open_table(table).frame), "") == fingerprint(
+    assert fingerprint(CountedTable(open_in_memory(table).frame), "") == fingerprint(
         CountedTable(pl.DataFrame({"age": [21, 24], "sex": ["f", "m"]})), ""
     )
 

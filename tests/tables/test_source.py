@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engines.memory.source import open_table, read
+from shoal.engines.counted import CountedTable
+from shoal.engines.memory.source import open_in_memory, read
 from shoal.errors import MissingExtra, TableError
 
 ARROW = find_spec("pyarrow") is not None
@@ -22,7 +23,7 @@ DAY, MOMENT = dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3, 4)
 
 
 def taken(values: Any) -> pl.Series:
-    return open_table(pd.DataFrame({"a": values})).frame["a"]
+    return open_in_memory(pd.DataFrame({"a": values})).frame["a"]
 
 
 def held(values: list[Any]) -> pd.Series:
@@ -94,9 +95,9 @@ def test_any_column_name(name: Any) -> None:
     moments = pd.Series(pd.to_datetime(["2020-01-02"]))
     table = pd.DataFrame({"q": [1.5], "z": moments})
     table.columns = ["q", name]
-    frame = open_table(table).frame
+    frame = open_in_memory(table).frame
     assert frame.columns == ["q", str(table.columns[1])]
-    assert open_table(frame.clone()).frame.equals(frame)
+    assert open_in_memory(frame.clone()).frame.equals(frame)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_any_column_name(name: Any) -> None:
 )
 def test_what_is_no_table(table: object, said: str) -> None:
     with pytest.raises(TableError, match=said):
-        open_table(table)
+        open_in_memory(table)
 
 
 class Frame(pd.DataFrame):
@@ -131,9 +132,9 @@ class Frame(pd.DataFrame):
 
 
 def test_tables_made_from_pandas_are_pandas_tables() -> None:
-    source = open_table(Frame({"a": held([1, "x"])}, index=[5, 5]))
+    source = open_in_memory(Frame({"a": held([1, "x"])}, index=[5, 5]))
     assert source.library == "pandas"
-    assert type(source.restore_frame(source.frame)) is pd.DataFrame
+    assert type(source.hold(source.table).native) is pd.DataFrame
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_tables_made_from_pandas_are_pandas_tables() -> None:
 )
 def test_pandas_gets_back_what_it_gave(values: list[Any]) -> None:
     frame = pl.DataFrame({"a": values})
-    table = open_table(pd.DataFrame({"x": [1]})).restore_frame(frame)
+    table = open_in_memory(pd.DataFrame({"x": [1]})).hold(CountedTable(frame)).native
     assert isinstance(table.index, pd.RangeIndex)
     assert read(table).cast(pl.String).equals(frame.cast(pl.String))
 
@@ -159,7 +160,7 @@ def test_pandas_gets_back_what_it_gave(values: list[Any]) -> None:
 def test_reading_returns_the_polars_table() -> None:
     frame = pl.DataFrame({"a": [1]})
     assert read(frame).equals(frame)
-    assert read(open_table(frame.lazy())).equals(frame)
+    assert read(open_in_memory(frame.lazy())).equals(frame)
 
 
 if ARROW:
@@ -175,7 +176,7 @@ if ARROW:
     )
     def test_arrow_types_that_nobody_reads(array: Any) -> None:
         with pytest.raises(TableError, match="the table cannot be taken over"):
-            open_table(pa.table({"a": array}))
+            open_in_memory(pa.table({"a": array}))
 
     @pytest.mark.parametrize(
         ("sql", "said"),
@@ -187,19 +188,15 @@ if ARROW:
     )
     def test_relations_that_cannot_be_taken_over(sql: str, said: str) -> None:
         with pytest.raises(TableError, match=said):
-            open_table(duckdb.sql(sql))
-
-    def test_a_connection_is_no_relation() -> None:
-        with pytest.raises(TableError, match="is not a table that shoal knows"):
-            open_table(duckdb.connect())
+            open_in_memory(duckdb.sql(sql))
 
     def test_duckdb_types() -> None:
         sql = "SELECT 5::HUGEINT AS h, 1.5::DECIMAL(5, 2) AS d, 'x'::ENUM('x', 'y') AS e, DATE '2020-01-02' AS t"
-        assert open_table(duckdb.sql(sql)).frame.cast(pl.String).rows() == [("5", "1.50", "x", "2020-01-02")]
+        assert open_in_memory(duckdb.sql(sql)).frame.cast(pl.String).rows() == [("5", "1.50", "x", "2020-01-02")]
 
     def test_a_relation_outlives_the_frame_that_it_shows() -> None:
-        source = open_table(duckdb.sql("SELECT 1 AS a"))
-        relation = source.restore_frame(pl.DataFrame({"a": ["x", None], "b": [1, 2]}))
+        source = open_in_memory(duckdb.sql("SELECT 1 AS a"))
+        relation = source.hold(CountedTable(pl.DataFrame({"a": ["x", None], "b": [1, 2]}))).native
         assert relation.fetchall() == [("x", 1), (None, 2)]
 
 else:
@@ -208,4 +205,4 @@ else:
         import duckdb
 
         with pytest.raises(MissingExtra, match="pyarrow"):
-            open_table(duckdb.sql("SELECT 1 AS a"))
+            open_in_memory(duckdb.sql("SELECT 1 AS a"))

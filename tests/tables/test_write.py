@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.engines.columns import plain, to_texts
+from shoal.engines.columns import to_plain, to_texts
 from shoal.engines.memory.files import read_file
 from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
 from shoal.errors import WriteError
@@ -72,7 +72,7 @@ def test_moments_stay_what_they_are(kind: str, micro: int, tmp_path: Path) -> No
 @pytest.mark.parametrize("micro", [[0, 0], [5_000, 0], [5, 999_999]])
 def test_a_moment_is_written_in_one_way(kind: str, unit: Any, micro: list[int], tmp_path: Path) -> None:
     moments = [dt.datetime(2021, 10, 31, 0, 30, 0, part) for part in micro]
-    frame = pl.DataFrame({"a": plain(pl.Series([*moments, None], dtype=pl.Datetime(unit))), "b": ["x", "y", "z"]})
+    frame = pl.DataFrame({"a": to_plain(pl.Series([*moments, None], dtype=pl.Datetime(unit))), "b": ["x", "y", "z"]})
     assert to_texts(back(frame, kind, tmp_path)["a"]).equals(to_texts(frame["a"]))
 
 

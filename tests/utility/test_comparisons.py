@@ -15,7 +15,7 @@ from shoal.utility.statistics import kolmogorov_smirnov
 from shoal.utility.statistics.clusters import cluster_utility, find_clusters
 from shoal.utility.statistics.columns import FREQUENT, ColumnPair, features
 from shoal.utility.statistics.correlations import associations, cramer, rank_correlations
-from shoal.utility.statistics.covers import Covers
+from shoal.utility.statistics.covers import CoveredValues
 from shoal.utility.statistics.distributions import distance
 from shoal.utility.statistics.histograms import of_categories, of_numbers
 from shoal.utility.statistics.learning import compare_learning
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(7)
 
 def as_it_is(name: str, values: Any, size: int, **more: Any) -> ColumnPair:
     return ColumnPair(
-        name, np.asarray(values), np.asarray(values), Covers.of([{index} for index in range(size)], size), **more
+        name, np.asarray(values), np.asarray(values), CoveredValues.of([{index} for index in range(size)], size), **more
     )
 
 
@@ -35,7 +35,7 @@ def number(name: str, before: Any, after: Any) -> ColumnPair:
     """A column of numbers; statistics of numbers look at nothing else."""
     codes, texts = (np.zeros(len(held), np.int64) for held in (before, after))
     held = np.asarray(before, np.float64), np.asarray(after, np.float64)
-    return ColumnPair(name, codes, texts, Covers.of([{0}], 1), True, held)
+    return ColumnPair(name, codes, texts, CoveredValues.of([{0}], 1), True, held)
 
 
 @st.composite
@@ -49,7 +49,7 @@ def texts_over_values(draw: st.DrawFn) -> tuple[int, list[set[int]], list[float]
 @given(texts_over_values())
 def test_covers_against_plain_sums(case: tuple[int, list[set[int]], list[float]]) -> None:
     size, texts, records = case
-    covers, amounts = Covers.of(texts, size), np.arange(1.0, size + 1)
+    covers, amounts = CoveredValues.of(texts, size), np.arange(1.0, size + 1)
     assert covers.sizes.tolist() == [len(text) for text in texts]
     assert covers.sums(amounts) == pytest.approx([sum(amounts[index] for index in text) for text in texts])
     spread = [0.0] * size
@@ -60,7 +60,7 @@ def test_covers_against_plain_sums(case: tuple[int, list[set[int]], list[float]]
 
 
 def test_a_range_of_a_million_values_takes_no_room() -> None:
-    covers = Covers.of([range(1_000_000)], 1_000_000)
+    covers = CoveredValues.of([range(1_000_000)], 1_000_000)
     assert len(covers.places) == 0
     assert covers.sizes.tolist() == [1_000_000]
 
@@ -176,11 +176,11 @@ def test_clusters_tell_a_table_from_another_and_not_from_itself() -> None:
 
 def test_centres_are_about_as_good_as_those_of_scikit_learn() -> None:
     cluster = pytest.importorskip("sklearn.cluster")
-    from shoal.utility.statistics.clusters import _centres, _nearest
+    from shoal.utility.statistics.clusters import assign_to_centres, place_centres
 
     points = np.concatenate([RNG.normal(index, 0.3, size=(200, 2)) for index in range(0, 12, 3)]).astype(np.float32)
-    centres = _centres(points, 4, np.random.default_rng(0))
-    spread = float(((points - centres[_nearest(points, centres)]) ** 2).sum())
+    centres = place_centres(points, 4, np.random.default_rng(0))
+    spread = float(((points - centres[assign_to_centres(points, centres)]) ** 2).sum())
     theirs = cluster.KMeans(4, n_init=5, random_state=0).fit(points).inertia_
     assert spread <= theirs * 1.01
 
@@ -226,7 +226,7 @@ def test_the_correlation_ratio_is_that_of_the_analysis_of_variance(pairs: list[t
 
 def test_a_label_of_all_values_keeps_no_association() -> None:
     codes = np.array([0, 0, 1, 1] * 5)
-    whole = ColumnPair("b", codes, np.zeros(20, np.int64), Covers.of([{0, 1}], 2))
+    whole = ColumnPair("b", codes, np.zeros(20, np.int64), CoveredValues.of([{0, 1}], 2))
     found = associations([as_it_is("a", codes, 2), whole, number("c", codes, codes)])
     assert (found.before[0][1], found.after[0][1]) == pytest.approx((1, 0))
     assert (found.before[1][2], found.after[1][2]) == pytest.approx((1, 0), abs=1e-7)
@@ -250,18 +250,18 @@ def test_a_workload_against_plain_counting(monkeypatch: pytest.MonkeyPatch) -> N
     from shoal.utility.statistics import queries
 
     asked: list[Any] = []
-    drawn = queries._draw
+    drawn = queries.draw_condition
 
     def noted(column: ColumnPair, part: float, rng: np.random.Generator) -> Any:
         chosen = drawn(column, part, rng)
         asked.append((column, chosen))
         return chosen
 
-    monkeypatch.setattr(queries, "_draw", noted)
+    monkeypatch.setattr(queries, "draw_condition", noted)
     ages, sexes = RNG.integers(0, 40, 300), RNG.integers(0, 2, 300)
-    decades = Covers.of([range(low, low + 10) for low in range(0, 40, 10)], 40)
+    decades = CoveredValues.of([range(low, low + 10) for low in range(0, 40, 10)], 40)
     age = ColumnPair("age", ages, ages[:250] // 10, decades, ordered=True)
-    sex = ColumnPair("sex", sexes, sexes[:250], Covers.of([{0}, {1}], 2))
+    sex = ColumnPair("sex", sexes, sexes[:250], CoveredValues.of([{0}, {1}], 2))
     for seed in range(20):
         asked.clear()
         found = answer_workload([age, sex], queries=1, seed=seed)
@@ -283,10 +283,10 @@ def test_a_workload_against_plain_counting(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_workload_is_drawn_by_its_seed_and_missing_values_are_in_no_answer() -> None:
     codes = np.array([0, 1, 2, -1] * 30)
-    column = ColumnPair("a", codes, np.array([0, 1, 2] * 30), Covers.of([{0}, {1}, {2}], 3))
+    column = ColumnPair("a", codes, np.array([0, 1, 2] * 30), CoveredValues.of([{0}, {1}, {2}], 3))
     first = answer_workload([column], queries=50)
     assert first.median == 0  # 30 of each value, before and after
-    other = ColumnPair("b", codes, np.zeros(90, np.int64), Covers.of([range(3)], 3), ordered=True)
+    other = ColumnPair("b", codes, np.zeros(90, np.int64), CoveredValues.of([range(3)], 3), ordered=True)
     runs = [answer_workload([column, other], queries=50, seed=seed).errors.tolist() for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
     with pytest.raises(ValueError, match="needs a column"):
@@ -300,7 +300,7 @@ def test_learning_from_a_release() -> None:
     good = compare_learning([as_it_is("kind", kind, 3)], as_it_is("class", target, 2))
     assert (good.published, good.original, good.kept) == (1.0, 1.0, 1.0)
     assert good.majority == pytest.approx(2 / 3, abs=0.03)
-    nothing = ColumnPair("kind", kind, np.zeros(4000, np.int64), Covers.of([range(3)], 3))
+    nothing = ColumnPair("kind", kind, np.zeros(4000, np.int64), CoveredValues.of([range(3)], 3))
     bad = compare_learning([nothing], as_it_is("class", target, 2))
     assert (bad.published, bad.original) == (bad.majority, 1.0)
     assert bad.kept == 0

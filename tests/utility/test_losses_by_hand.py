@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.explore.compare import compare
 from shoal.explore.lattice import lattice
 from shoal.policy import Policy

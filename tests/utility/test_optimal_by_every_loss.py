@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.strategies import LOSSES, tables_and_policies
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain import _branch
-from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain.exhaustive import Exhaustive
 from shoal.algorithms.full_domain.optimal import Optimal
+from shoal.algorithms.lattice import branches
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.errors import Infeasible
 from shoal.policy import Policy
 from shoal.testing import encode_table
@@ -60,6 +60,7 @@ def cases(draw: st.DrawFn) -> tuple[pl.DataFrame, Policy]:
         },
         sensitive=["ill"],
         models=models,
+        algorithm="optimal",
         max_suppressed=draw(st.sampled_from([0.0, 0.2, 1.0])),
     )
     return table, policy
@@ -83,7 +84,7 @@ def agree(table: pl.DataFrame, policy: Policy) -> None:
         return
     every = found(Exhaustive(), problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_branch, "_BATCH", 2)  # else so small a lattice is looked at whole before a bound is used
+        patch.setattr(branches, "BATCH", 2)  # else so small a lattice is looked at whole before a bound is used
         pruned = found(Optimal(), problem)
     assert (every is None) == (pruned is None)
     if every is not None and pruned is not None:

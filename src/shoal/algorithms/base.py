@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.types import Progress, silent
+from shoal.encoding.types import Bools, Floats, Ints, Progress, silent
 from shoal.errors import Fault, Infeasible, NotFound, PolicyError
 from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.models.base import PrivacyModel, name_models
 from shoal.recodings.base import Column, Recoding
-from shoal.recodings.covering import count_local_matches
+from shoal.recodings.covering import count_persons_locally
 from shoal.registry import Entry, find, names
 from shoal.utility.base import Metric
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """What a search is asked: arrays and promises, no tables."""
 
@@ -53,17 +52,25 @@ class Problem:
         """The same for a search that knows what classes show: whatever the others show, no smaller one complies."""
         return max((model.least_of(self.background) for model in self.models if model.classwise), default=1)
 
+    def least_with(self) -> Ints:
+        """Return for each cell a number of records below which no class that holds one of its records complies."""
+        least = np.ones(len(self.frequencies.cell_counts), np.int64)
+        for model in self.models:
+            if model.classwise:
+                least = np.maximum(least, model.least_with(self.background, self.frequencies))
+        return least
+
     @property
     def k(self) -> int:
         """The k that is asked of every class, 1 where none is asked."""
         return max((model.class_size for model in self.models), default=1)
 
     @property
-    def weights(self) -> npt.NDArray[np.float64]:
+    def weights(self) -> Floats:
         """The weight of each column."""
         return np.array([column.weight for column in self.columns], np.float64)
 
-    def holds(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def holds(self, classes: Classes) -> Bools:
         """Return for each class whether it satisfies every model.
 
         Models that look across classes are asked last, and again until none of them takes another class away: each
@@ -86,18 +93,7 @@ class Problem:
         people = self.background.population
         if people is None or classes.matches is not None:
             return classes
-        return replace(classes, matches=partial(count_local_matches, people, classes, self.columns))
-
-    def by_class(self) -> Problem:
-        """Return the problem with conditions on single classes, from which those on whole tables follow."""
-        single = [model.by_class for model in self.models]
-        if missing := [model.key() for model, one in zip(self.models, single, strict=True) if one is None]:
-            raise PolicyError(
-                f"{missing[0]} needs a search that looks at whole tables",
-                where="algorithm",
-                hint=suggest_whole_table_searches(),
-            )
-        return replace(self, models=tuple(model for model in single if model is not None))
+        return replace(classes, matches=partial(count_persons_locally, people, classes, self.columns))
 
     @property
     def absorbing(self) -> bool:
@@ -128,7 +124,7 @@ class Problem:
 
     def together(self) -> Classes:
         """All records in one class: whatever a search does, no class can be larger."""
-        return Classes.of(self.frequencies, np.zeros(len(self.frequencies.cell_counts), np.int64), 1)
+        return Classes.whole(self.frequencies)
 
     def begin(self) -> None:
         """Say that a search begins, whose kernels may need compiling.
@@ -149,20 +145,13 @@ class Problem:
         if not proves:
             return True
         # where all together fail, every class fails; those who are suppressed anyway may be starred beside the others
-        return bool(self.holds(self._as_stars()).all()) or (
-            bool(self.forced_suppression) and bool(self.holds(self._whole()).all())
+        return self._holds_as_stars(self.frequencies) or (
+            bool(self.forced_suppression) and self._holds_as_stars(self.background.whole)
         )
 
-    def _whole(self) -> Classes:
-        """All records in one class that shows ``*``, those too who are suppressed whatever a search does."""
-        whole, people = self.background.whole, self.background.population
-        together = Classes.of(whole, np.zeros(len(whole.cell_counts), np.int64), 1)
-        return replace(together, matches=None if people is None else lambda: np.array([people.size], np.int64))
-
-    def _as_stars(self) -> Classes:
-        """All records in one class that shows ``*``: everyone in the population matches it."""
-        people = self.background.population
-        return replace(self.together(), matches=None if people is None else lambda: np.array([people.size], np.int64))
+    def _holds_as_stars(self, frequencies: Frequencies) -> bool:
+        """Whether the models hold on these records in one class that shows ``*``."""
+        return bool(self.holds(replace(Classes.whole(frequencies), matches=self.background.matches_of_stars)).all())
 
     def infeasible(self) -> Infeasible:
         """Say that nothing complies where that is certain, else that a search found nothing; and why."""
@@ -195,8 +184,14 @@ class Algorithm(Entry):
     """Whether columns without a hierarchy can only be published as they are."""
     looks_across: ClassVar[bool] = False
     """Whether models are shown all classes of a table at once, so that those which look across classes work."""
+    sums_cells: ClassVar[bool] = False
+    """Whether it compares classes by what their cells lose, so that only losses can be asked of it that add up."""
     data_independent: ClassVar[bool] = False
     """Whether what a value is published as does not depend on the data."""
+    falls_back: ClassVar[bool] = True
+    """Whether the coarsest classes that comply are an answer where the search finds none."""
+    needs_models: ClassVar[tuple[str, ...]] = ()
+    """The models of which the policy must name one, for the search is led by what it asks; empty: any will do."""
     footprint: ClassVar[int] = 3_000
     """Bytes of memory that the search takes for each distinct record, at most: where memory is bounded."""
 
@@ -205,13 +200,32 @@ class Algorithm(Entry):
         """The level that each column is published at, where the policy itself says it; others are at level 0."""
         return None
 
+    def goes_by(self, loss: Metric) -> bool:
+        """Return whether the search can be asked for a loss."""
+        return not self.sums_cells or loss.auditable().priced_by is not None
+
+    def is_led_by(self, models: Iterable[PrivacyModel]) -> bool:
+        """Return whether the models tell the search what it needs to know."""
+        return not self.needs_models or any(model.key() in self.needs_models for model in models)
+
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""
         return self
 
+    def keeps(self, model: PrivacyModel) -> bool:
+        """Return whether the search keeps a model as it is, and not a condition on single classes that implies it."""
+        return self.looks_across or model.by_class is model
+
     def to_classwise(self, problem: Problem) -> Problem:
         """Return a problem as this search can solve it: of single classes, where it sees but some of them at a time."""
-        return problem if self.looks_across else problem.by_class()
+        single = [model if self.keeps(model) else model.by_class for model in problem.models]
+        if missing := [model.key() for model, one in zip(problem.models, single, strict=True) if one is None]:
+            raise PolicyError(
+                f"{missing[0]} needs a search that looks at whole tables",
+                where="algorithm",
+                hint=suggest_whole_table_searches(),
+            )
+        return replace(problem, models=tuple(model for model in single if model is not None))
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:

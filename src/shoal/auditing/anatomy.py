@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.auditing.assignment import lacking
+from shoal.auditing.assignment import count_unmet
 from shoal.auditing.checks import Compared
-from shoal.auditing.hygiene import columns_faults, comparable
+from shoal.auditing.examples import ExampleRecords
+from shoal.auditing.hygiene import columns_faults, write_comparable
 from shoal.auditing.outputs import CompanionTable
 from shoal.auditing.pseudonyms import pseudonym_faults
-from shoal.auditing.texts import texts_of
-from shoal.auditing.treatments import treatment_faults
+from shoal.auditing.texts import read_columns, read_texts
+from shoal.auditing.treatments import untreated_faults
 from shoal.auditing.verdict import Audit, ModelAudit
 from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
@@ -32,7 +33,7 @@ ONLY_THE_LINK = Fault(
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class GroupedTables:
     """Both tables, with columns of our own names."""
 
     records: pl.DataFrame
@@ -54,7 +55,7 @@ def audit_anatomy(compared: Compared) -> Audit:
     if tables is None:
         faults = [*faults, Fault("the two tables of an anatomy are not there", kind="unreadable")]
         return _verdict(frame, raw, policy, np.zeros(0, np.int64), None, faults)
-    faults += treatment_faults(frame, policy)
+    faults += untreated_faults(frame, policy)
     faults += [*beside.bytes_faults(raw), *CompanionTable(frame, compared.path).bytes_faults(raw)]
     faults += [*_groups(tables, policy.models[0].asked), *_order(tables)]
     if raw is not None:
@@ -96,15 +97,17 @@ def _verdict(
         sizes=sizes,
         models=(ModelAudit(policy.models[0], attained, counted=known),),
         risk=_risk(frame, policy) if known else {},
+        is_compared=raw is not None,
         risk_before={} if raw is None else _risk(raw, policy),
         faults=tuple(faults),
         columns=columns,
+        examples=ExampleRecords.pick(CountedTable(frame)),
     )
 
 
 def _risk(table: pl.DataFrame, policy: Policy) -> dict[str, dict[str, float]]:
     """Return the risk of being found: quasi-identifiers are published as they are, so it is what it was."""
-    columns = [comparable(table[name]).alias(f"q{index}") for index, name in enumerate(policy.quasi_identifiers)]
+    columns = [write_comparable(table[name]).alias(f"q{index}") for index, name in enumerate(policy.quasi_identifiers)]
     shown = pl.DataFrame(columns)
     sizes = shown.group_by(shown.columns).len("size")["size"]
     if not len(sizes):
@@ -140,21 +143,21 @@ def _columns(frame: pl.DataFrame, beside: CompanionTable, raw: pl.DataFrame | No
         yield Fault("the columns of the second table are others", got=", ".join(beside.frame.columns))
 
 
-def _read(frame: pl.DataFrame, beside: CompanionTable, policy: Policy) -> Anatomy | None:
+def _read(frame: pl.DataFrame, beside: CompanionTable, policy: Policy) -> GroupedTables | None:
     """Return both tables, ``None`` where a group or a count is no number."""
     number, (on,) = policy.output.numbered or "", policy.sensitive
     assert beside.frame is not None
     shown = [name for name in frame.columns if name != number]
-    records = [texts_of(frame[name]).alias(f"q{index}") for index, name in enumerate(shown)]
+    records = read_columns(frame, shown)
     numbers = [frame[number], beside.frame[number], beside.frame["records"]]
     first, second, counts = (column.cast(pl.Int64, strict=False) for column in numbers)
     if any(column.null_count() for column in (first, second, counts)):
         return None
-    held = [second.alias("group"), texts_of(beside.frame[on]).alias("value"), counts.alias("records")]
-    return Anatomy(pl.DataFrame([*records, first.alias("group")]), pl.DataFrame(held))
+    held = [second.alias("group"), read_texts(beside.frame[on]).alias("value"), counts.alias("records")]
+    return GroupedTables(pl.DataFrame([*records, first.alias("group")]), pl.DataFrame(held))
 
 
-def _groups(tables: Anatomy, l: int) -> Iterator[Fault]:  # noqa: E741 - the promise's own letter
+def _groups(tables: GroupedTables, l: int) -> Iterator[Fault]:  # noqa: E741 - the promise's own letter
     """Yield groups that differ between the tables, and those in which a value has too large a share."""
     sizes = tables.records.group_by("group").agg(pl.len().cast(pl.Int64).alias("size"))
     told = tables.held.group_by("group").agg(pl.col("records").sum(), pl.col("records").max().alias("most"))
@@ -169,7 +172,7 @@ def _groups(tables: Anatomy, l: int) -> Iterator[Fault]:  # noqa: E741 - the pro
         yield Fault(f"a sensitive value has more than 1/{l} of a group", got=f"{frequent} groups")
 
 
-def _order(tables: Anatomy) -> Iterator[Fault]:
+def _order(tables: GroupedTables) -> Iterator[Fault]:
     """Yield a table that is not sorted by what it shows, and groups that are not numbered so."""
     shown = [name for name in tables.records.columns if name != "group"]
     for table, keys in ((tables.records, ["group", *shown]), (tables.held, ["group", "value"])):
@@ -191,19 +194,19 @@ def _order(tables: Anatomy) -> Iterator[Fault]:
 
 
 def _against(
-    frame: pl.DataFrame, tables: Anatomy, raw: pl.DataFrame, policy: Policy, rows: pl.Series | None
+    frame: pl.DataFrame, tables: GroupedTables, raw: pl.DataFrame, policy: Policy, rows: pl.Series | None
 ) -> Iterator[Fault]:
     """Yield values that are not as often published as the original has them."""
     names, (on,) = list(policy.quasi_identifiers), policy.sensitive
     before, after = (
-        pl.DataFrame([comparable(table[name]).alias(f"q{index}") for index, name in enumerate(names)])
+        pl.DataFrame([write_comparable(table[name]).alias(f"q{index}") for index, name in enumerate(names)])
         for table in (raw, frame)
     )
     if not before.sort(before.columns).equals(after.sort(after.columns)):
         yield Fault("quasi-identifiers are not those of the original", got=f"{after.height} of {before.height} records")
-    values = comparable(raw[on]).alias("value")
+    values = write_comparable(raw[on]).alias("value")
     counts = values.value_counts(name="records").with_columns(pl.col("records").cast(pl.Int64)).sort("value")
-    held = tables.held.with_columns(comparable(tables.held["value"]).alias("value"))
+    held = tables.held.with_columns(write_comparable(tables.held["value"]).alias("value"))
     if not held.group_by("value").agg(pl.col("records").sum()).sort("value").equals(counts):
         yield Fault("sensitive values are not as frequent as in the original", where=on)
     if rows is None:
@@ -233,4 +236,4 @@ def _unexplained(records: pl.DataFrame, held: pl.DataFrame, original: pl.DataFra
     theirs = held.select("group", "value", "records").with_row_index("giver")
     pairs = mine.join(theirs, on="group").join(original, on=[*keys, "value"], how="semi", nulls_equal=True)
     takers, givers = (pairs[name].cast(pl.Int64).to_numpy() for name in ("taker", "giver"))
-    return lacking(takers, givers, *(one.cast(pl.Int64).to_numpy() for one in (mine["wanted"], theirs["records"])))
+    return count_unmet(takers, givers, *(one.cast(pl.Int64).to_numpy() for one in (mine["wanted"], theirs["records"])))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.hygiene import comparable
+from shoal.auditing.hygiene import write_comparable
 from shoal.auditing.original import OriginalTable
-from shoal.auditing.reading import Reader, numbered
+from shoal.auditing.reading import Reader
 from shoal.auditing.suppression import stars_everywhere
-from shoal.auditing.texts import texts_of
+from shoal.auditing.texts import number_texts, read_texts
 from shoal.encoding.types import Bools, Ints
-from shoal.engines.columns import codes_of, plain
 from shoal.engines.counted import CountedTable
-from shoal.utility.statistics.covers import Covers
+from shoal.guarantees import declare_guarantees
+from shoal.utility.statistics.covers import CoveredValues
 
 _LOOKS = 2_000_000_000
 """So many cells of original records are looked at, at most: some seconds."""
@@ -61,7 +60,7 @@ def assign(published: CountedTable, original: OriginalTable, classes: Ints) -> A
     if not len(classes):
         return Assignment()
     frame, readers = published.frame, original.readers
-    values, values_before = _number_values(frame, original.frame, readers)
+    values, values_before = _number_values(frame, original)
     held = _Cells.of(original, values_before)
     members, wanted_values, wanted = _count_pairs(classes, values, published)
     count = int(classes.max(initial=-1)) + 1
@@ -79,13 +78,11 @@ def assign(published: CountedTable, original: OriginalTable, classes: Ints) -> A
     edges = pairs.fitting()
     if edges is None:
         return Assignment(too_large=f"more than {_FITTING:,} pairs of a class and an original record that fit")
-    return Assignment(lacking(*edges, wanted, held.counts))
+    return Assignment(count_unmet(*edges, wanted, held.counts))
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """The distinct original records."""
-
     codes: Ints
     """The code of each quasi-identifier."""
     values: Ints
@@ -94,7 +91,7 @@ class _Cells:
 
     @classmethod
     def of(cls, original: OriginalTable, values: Ints) -> _Cells:
-        codes = [codes_of(plain(original.frame[name]), reader.domain) for name, reader in original.readers.items()]
+        codes = [original.words.codes(name) for name in original.readers]
         of_record = values
         for column in codes:
             joined = of_record * (int(column.max(initial=0)) + 1) + column
@@ -104,37 +101,36 @@ class _Cells:
         return cls(np.stack([column[first] for column in codes], axis=1), values[first], counts)
 
 
-def _number_values(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reader]) -> tuple[Ints, Ints]:
+def _number_values(frame: pl.DataFrame, original: OriginalTable) -> tuple[Ints, Ints]:
     """Return the number of what each record of both tables shows as it is."""
+    raw, guarantees = original.frame, declare_guarantees(frame.columns, original.policy)
     numbers = np.zeros(frame.height + raw.height, np.int64)
     for name in frame.columns:
-        if name in raw.columns and name not in readers:
-            texts, indices = numbered(pl.concat([comparable(frame[name]), comparable(raw[name])]))
+        if name in raw.columns and guarantees[name].keeps_values:
+            texts, indices = number_texts(pl.concat([write_comparable(frame[name]), write_comparable(raw[name])]))
             numbers = np.unique(numbers * len(texts) + indices, return_inverse=True)[1].astype(np.int64)
     return numbers[: frame.height], numbers[frame.height :]
 
 
 def _count_pairs(classes: Ints, values: Ints, published: CountedTable) -> tuple[Ints, Ints, Ints]:
-    """Return class, values and records of each distinct pair of a class and values."""
     size = int(values.max(initial=0)) + 1
     pairs, of_record = np.unique(classes * size + values, return_inverse=True)
     return *np.divmod(pairs, size), published.count_codes(of_record, len(pairs))
 
 
 def _texts_by_class(column: pl.Series, classes: Ints, count: int) -> pl.Series:
-    """Return the text that each class shows in a column."""
     first = np.zeros(count, np.int64)
     first[classes[::-1]] = np.arange(len(classes))[::-1]
-    return texts_of(column).gather(first)
+    return read_texts(column).gather(first)
 
 
 class _Cover:
     """Which distinct original records may show the texts of one column."""
 
     def __init__(self, texts: pl.Series, suppressed: Bools, reader: Reader, codes: Ints) -> None:
-        distinct, of_class = numbered(texts)
+        distinct, of_class = number_texts(texts)
         size = len(reader.domain) + 1
-        everything = Covers.of([range(size)], size)
+        everything = CoveredValues.of([range(size)], size)
         self.allowed = reader.allowed_codes(distinct).append(everything)
         """The codes that may show each text; the last is that of suppressed records, which any may show."""
         self.of_class = np.where(suppressed, len(distinct), of_class)
@@ -211,7 +207,7 @@ class _Pairs:
         return np.arange(len(self.held)) if rows is None else rows
 
 
-def lacking(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
+def count_unmet(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
     """Return how much of what is wanted cannot be given, at best.
 
     Parameters
@@ -223,9 +219,9 @@ def lacking(takers: Ints, givers: Ints, wanted: Ints, held: Ints) -> int:
 
     Examples
     --------
-    >>> lacking(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 1]), np.array([1, 1]))
+    >>> count_unmet(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 1]), np.array([1, 1]))
     0
-    >>> lacking(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), np.array([5, 1]))
+    >>> count_unmet(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), np.array([5, 1]))
     1
     """
     # who has but one taker gives all to it: that never stands in another's way

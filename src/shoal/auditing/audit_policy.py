@@ -30,6 +30,11 @@ class Roles(Policy):
     max_suppressed: float = 1.0
     """Nothing is said about how much may be suppressed."""
 
+    @property
+    def needs_models(self) -> bool:
+        """Whether something must be promised: no."""
+        return False
+
 
 def read_audit_policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     """Return the policy that a table is audited against; one that names no models only says what columns are.
@@ -42,13 +47,15 @@ def read_audit_policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, Mapping):
-        return Policy.of(policy) if "models" in policy else Roles(**policy)
+        return Policy.of(policy) if {"models", "perturb"} & {*policy} else Roles(**policy)
+    if hasattr(policy, "policy"):  # a draft is a text too
+        return Policy.of(policy)
     return Roles.read(policy) if not _names_models(Path(policy)) else Policy.read(policy)
 
 
 def _names_models(path: Path) -> bool:
     try:
-        said = notation.load(path.read_text(encoding="utf-8-sig"))
+        said = notation.parse(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, notation.Error):
         return True  # what is wrong with the file is told where it is read
-    return not isinstance(said, dict) or "models" in said
+    return not isinstance(said, dict) or bool({"models", "perturb"} & {*said})

@@ -10,16 +10,16 @@ from typing import Any
 import polars as pl
 
 from shoal.auditing.assignment import assign
-from shoal.auditing.census import Counted
+from shoal.auditing.census import CountedClasses
 from shoal.auditing.hygiene import bytes_faults, columns_faults, invented_faults
-from shoal.auditing.levels import level_faults
-from shoal.auditing.order import order_faults
+from shoal.auditing.labels import level_faults, supply_faults
+from shoal.auditing.order import drop_perturbed, order_faults
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.outputs import CompanionTable, form_faults
-from shoal.auditing.supply import supply_faults
-from shoal.auditing.treatments import treatment_faults
+from shoal.auditing.treatments import untreated_faults
 from shoal.auditing.truth import record_faults
 from shoal.engines.counted import CountedTable
+from shoal.engines.limits import NO_ORDER, NO_ORIGINAL
 from shoal.engines.memory.files import format_of
 from shoal.errors import Fault
 from shoal.policy import Policy
@@ -72,20 +72,34 @@ class Compared:
     companion: CompanionTable
     rows: pl.Series | None = None
     path: Path | None = None
-    counted: Counted | None = None
+    counted: CountedClasses | None = None
     failed: frozenset[str] = frozenset()
 
     @property
-    def classes(self) -> Counted:
+    def classes(self) -> CountedClasses:
         """The classes, for checks that look at them."""
         assert self.counted is not None
         return self.counted
+
+    @property
+    def class_of_each(self) -> pl.Series:
+        """The class of each record; all are in one where there are no quasi-identifiers."""
+        return (
+            pl.zeros(self.published.frame.height, pl.Int64, eager=True)
+            if self.counted is None
+            else self.classes.of_each
+        )
 
     @property
     def table(self) -> OriginalTable:
         """The original, for checks that need it."""
         assert self.original is not None
         return self.original
+
+    @property
+    def unperturbed(self) -> pl.DataFrame:
+        """The published columns by which a record can be compared with its original."""
+        return drop_perturbed(self.published.frame, self.policy)
 
     @property
     def is_counted(self) -> bool:
@@ -99,7 +113,7 @@ class Question:
 
     name: str
     asks: str
-    find: Callable[[Compared], Iterable[Fault]]
+    find: Callable[[Compared], Iterable[Fault]] = lambda compared: ()
     lacks: Callable[[Compared], str] = lambda compared: ""
     """Why it cannot be asked of some tables; empty where it can."""
     concerns: Callable[[Policy], bool] = lambda policy: True
@@ -125,12 +139,11 @@ class TooLarge(Exception):
 
 
 def _lacks_original(compared: Compared) -> str:
-    return "the original table was not given" if compared.original is None else ""
+    return NO_ORIGINAL if compared.original is None else ""
 
 
 def _lacks_order(compared: Compared) -> str:
-    unordered = "the table was given tallied, without an order" if compared.is_counted else ""
-    return _lacks_original(compared) or unordered
+    return _lacks_original(compared) or (NO_ORDER if compared.is_counted else "")
 
 
 def _lacks_file(compared: Compared) -> str:
@@ -140,6 +153,8 @@ def _lacks_file(compared: Compared) -> str:
 def _lacks_records(compared: Compared) -> str:
     if compared.original is None or compared.rows is not None:
         return _lacks_original(compared)
+    if not compared.policy.quasi_identifiers:
+        return "without quasi-identifiers nobody can tell which original record a published one may be"
     if compared.failed & _IMPLIED_BY_TRUTH:
         return "another check failed: see there"
     return "only columns of the original are known, not its records" if compared.original.table.apart else ""
@@ -158,7 +173,7 @@ def _count_faults(compared: Compared) -> Iterator[Fault]:
 def _truth_faults(compared: Compared) -> list[Fault]:
     """Compare each record with its own where the owner tells which; else find out whether some assignment exists."""
     if compared.rows is not None:
-        return record_faults(compared.published, compared.table, compared.rows)
+        return record_faults(compared.published, compared.table, compared.rows, compared.class_of_each)
     found = assign(compared.published, compared.table, compared.classes.of_each.to_numpy())
     if found.too_large:
         raise TooLarge(found.too_large)
@@ -189,7 +204,7 @@ BEFORE_COUNTING = (
     Question(
         "treatments",
         "Does a treated column show no more than its treatment leaves?",
-        lambda c: treatment_faults(c.published.frame, c.policy),
+        lambda c: untreated_faults(c.published.frame, c.policy),
     ),
 )
 """Checks that need no classes."""
@@ -198,7 +213,7 @@ AFTER_COUNTING = (
     Question(
         "order",
         "Do the records stand in another order than in the original, or in one that everyone can see?",
-        lambda c: order_faults(c.published.frame, c.table.frame, c.table.readers),
+        lambda c: order_faults(c.unperturbed, c.table.frame, c.table.readers),
         _lacks_order,
     ),
     Question(
@@ -229,6 +244,20 @@ AFTER_COUNTING = (
     Question("bytes", "Does the file hold no original value that the table does not show?", _bytes_faults, _lacks_file),
 )
 """Checks that compare with the original, and may look at the classes."""
+WITHOUT_CLASSES = tuple(question for question in AFTER_COUNTING if question.name not in ("labels", "levels"))
+"""Those of them that need no classes: for tables without quasi-identifiers."""
+
+
+WHILE_RELEASING = (
+    Question("claims", "Does the audit count what the search claims of its answer?"),
+    Question("held", "Is what is handed over what was audited, record by record, and nothing beside it?"),
+    Question("written", "Do the files, read back, hold what was audited, and nothing beside it?"),
+)
+"""Checks that only whoever makes a release can make (:mod:`shoal.pipeline.verify`)."""
+
+
+OF_TEXTS = (Question("formulas", "Does a spreadsheet take no text of the table for a formula?"),)
+"""Checks of a table as it is given, before its texts are read."""
 
 
 def run_checks(questions: Sequence[Question], compared: Compared) -> list[Check]:
@@ -242,7 +271,8 @@ def run_checks(questions: Sequence[Question], compared: Compared) -> list[Check]
     return checks
 
 
-def check_of(name: str, faults: Iterable[Fault] = (), not_run: str = "") -> Check:
+def make_check(name: str, faults: Iterable[Fault] = (), not_run: str = "") -> Check:
     """Return the outcome of a check that was made elsewhere; or why it could not be."""
-    question = next(one for one in (*BEFORE_COUNTING, *AFTER_COUNTING) if one.name == name)
+    questions = (*BEFORE_COUNTING, *AFTER_COUNTING, *WHILE_RELEASING, *OF_TEXTS)
+    question = next(one for one in questions if one.name == name)
     return question.check(faults, not_run)

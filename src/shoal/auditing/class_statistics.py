@@ -11,8 +11,8 @@ import polars as pl
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
 from shoal.auditing.suppression import stars_everywhere
-from shoal.auditing.texts import texts_of
-from shoal.engines.columns import kind_of, plain
+from shoal.auditing.texts import read_columns, read_texts
+from shoal.engines.columns import kind_of, to_plain
 from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.policy import Policy
@@ -64,8 +64,8 @@ def statistics_faults(
 
 def _classes(published: CountedTable, policy: Policy, number: str) -> tuple[pl.DataFrame, list[Fault]]:
     """Return number, texts and size of each class, and what is wrong with the numbers."""
-    frame, keys = published.frame, [f"q{index}" for index in range(len(policy.quasi_identifiers))]
-    texts = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
+    frame, texts = published.frame, read_columns(published.frame, policy.quasi_identifiers)
+    keys = [column.name for column in texts]
     sizes = pl.Series("size", published.record_counts)
     table = pl.DataFrame([*texts, frame[number].cast(pl.Int64, strict=False).alias("class"), sizes])
     classes = table.group_by(["class", *keys]).agg(pl.col("size").sum()).sort(keys, nulls_last=False)
@@ -79,7 +79,7 @@ def _classes(published: CountedTable, policy: Policy, number: str) -> tuple[pl.D
 def _told(statistics: pl.DataFrame, number: str) -> pl.DataFrame | None:
     """Return the statistics with numbers as numbers, ``None`` where they are none."""
     kinds = {number: pl.Int64, "records": pl.Int64, "mean": pl.Float64, "variance": pl.Float64}
-    columns = [texts_of(statistics[name]) for name in statistics.columns]
+    columns = [read_texts(statistics[name]) for name in statistics.columns]
     read = [
         column.cast(kinds[name], strict=False) if name in kinds else column
         for name, column in zip(statistics.columns, columns, strict=True)
@@ -165,13 +165,12 @@ def _in_range(reader: Reader, text: str | None, mean: float, variance: float) ->
 
 
 def _is_measured(raw: pl.DataFrame, name: str) -> bool:
-    return kind_of(plain(raw[name])) not in ("text", "boolean")
+    return kind_of(to_plain(raw[name])) not in ("text", "boolean")
 
 
 def _true(
     told: pl.DataFrame, published: CountedTable, classes: pl.DataFrame, original: OriginalTable, rows: pl.Series
 ) -> Iterator[Fault]:
-    """Yield columns whose statistics are not those of the records."""
     raw, policy, frame = original.frame, original.policy, published.frame
     twice = not published.is_counted and rows.n_unique() != len(rows)
     if len(rows) != frame.height or twice or rows.max() >= raw.height:  # type: ignore[operator]
@@ -181,7 +180,7 @@ def _true(
     numbers = frame[policy.output.numbered or ""].cast(pl.Int64).alias("class").gather(often)
     starred = classes.filter(pl.col("starred"))["class"]
     for name in policy.quasi_identifiers:
-        held = pl.DataFrame([numbers, plain(raw[name]).gather(rows).gather(often).alias("held")])
+        held = pl.DataFrame([numbers, to_plain(raw[name]).gather(rows).gather(often).alias("held")])
         held = held.filter(~pl.col("class").is_in(starred.implode()))
         theirs = told.filter(pl.col("column") == name)
         same = (

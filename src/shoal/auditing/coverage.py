@@ -1,4 +1,4 @@
-"""Covered: a quasi-identifier's texts as an attacker reads them, against the values that persons have."""
+"""read_coverage(): a quasi-identifier's texts as an attacker reads them, against the values that persons have."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.labels import read_label
-from shoal.encoding.types import Ints
-from shoal.engines.columns import domain_of, kind_of, of_kind, plain
+from shoal.encoding.types import Bools, Ints
+from shoal.engines.columns import domain_of, kind_of, of_kind, to_plain
 from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.policy import Policy
-from shoal.risk.base import Meaning
+from shoal.risk.base import TextMeaning
 
 MOST_CELLS = 30_000_000
 """So many pairs of a text and a value are read, at most."""
 
 
 @dataclass(frozen=True)
-class Covered:
+class ReadColumn:
     """What the published texts of a column may stand for, and the numbers of values."""
 
     place: Mapping[str, int]
     """Text of a value → its number."""
     kind: pl.DataType
-    meaning: Meaning
+    meaning: TextMeaning
     unread: int
     """Texts that stand for no value that anybody has."""
 
@@ -40,20 +40,20 @@ class Covered:
         A value that is not among those which texts were read against has the number after that.
         """
         count = len(self.place)
-        texts = of_kind(plain(column), self.kind).cast(pl.String)
-        given = plain(column).is_not_null()
+        texts = of_kind(to_plain(column), self.kind).cast(pl.String)
+        given = to_plain(column).is_not_null()
         numbers = texts.replace_strict(self.place, default=count + 1, return_dtype=pl.Int64)
         missing = count if unknown is None else unknown
         return pl.select(pl.when(given).then(numbers).otherwise(missing)).to_series().to_numpy()
 
 
-def covered(
+def read_coverage(
     texts: Sequence[str | None],
     original: OriginalTable | None,
     external: pl.DataFrame | None,
     name: str,
     policy: Policy,
-) -> Covered | None:
+) -> ReadColumn | None:
     """Read the texts of a column; ``None`` where they and the values are too many.
 
     Values are those of the original and of the external table. Where the labels follow from the data, they are those
@@ -77,7 +77,7 @@ def _covered(
     original: OriginalTable | None,
     name: str,
     policy: Policy,
-) -> Covered | None:
+) -> ReadColumn | None:
     reader, more = _reader(own, others, original, name, policy)
     known, count = len(reader.domain), len(reader.domain) + len(more)
     if len(texts) * (count + 2) > MOST_CELLS:
@@ -92,10 +92,10 @@ def _covered(
         for number, part in enumerate(reader.parts_of(text)):
             parts[row, [count if value == known else value for value in part]] = number
     index = {text: number for number, text in enumerate((*reader.domain.texts, *more.texts))}
-    return Covered(index, own.dtype, Meaning(covers, parts), int((~covers.any(axis=1)).sum()))
+    return ReadColumn(index, own.dtype, TextMeaning(covers, parts), int((~covers.any(axis=1)).sum()))
 
 
-def _in_range(text: str | None, reader: Reader, more: Domain) -> npt.NDArray[np.bool_]:
+def _in_range(text: str | None, reader: Reader, more: Domain) -> Bools:
     """Return which values that the reader does not know are covered by a text."""
     extent = reader.extent(text) if more.ordered else None
     if text == STAR or extent is None:
@@ -109,7 +109,7 @@ def _own(raw: pl.DataFrame | None, external: pl.DataFrame | None, name: str) -> 
     """Return the values of the original, else of the external table; none where the texts are all there is."""
     for table in (raw, external):
         if table is not None and name in table.columns:
-            return plain(table[name])
+            return to_plain(table[name])
     return pl.Series("values", [], dtype=pl.String)
 
 
@@ -124,7 +124,7 @@ def _others(
     labelled = kind == pl.String and hierarchy is not None and not hierarchy.data_independent
     others = [pl.Series("values", [], dtype=kind)]
     if external is not None and name in external.columns:
-        others.append(of_kind(plain(external[name]), kind))
+        others.append(of_kind(to_plain(external[name]), kind))
     labels = [read_label(text, kind_of(others[0])) for text in texts]
     said = [value for label in labels if not labelled or label.form in ("set", "shortened") for value in label.names]
     others.append(of_kind(pl.Series(said, dtype=pl.String), kind))
@@ -150,4 +150,4 @@ def _reader(
         others = others.filter(pl.Series(known, dtype=pl.Boolean))
         own = own if original is not None else others
     whole = pl.concat([own, others.alias(own.name)]).alias(name)
-    return Reader(CountedTable(pl.DataFrame([whole])), name, policy), domain_of(own.clear())
+    return Reader(TableDictionary(CountedTable(pl.DataFrame([whole])), policy), name), domain_of(own.clear())

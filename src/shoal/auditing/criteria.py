@@ -1,4 +1,4 @@
-"""criteria(): what the models of a release say about singling out, linkability and inference."""
+"""What published rules say of a release: its class sizes; singling out, linkability and inference."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from shoal.models.base import PrivacyModel
+from shoal.policy.presets import PRESETS
 
 SOURCE = (
     "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216), section 5: the "
@@ -45,7 +46,7 @@ CAVEATS = {
 _ORDER = ("no", "may not", "yes")
 
 
-def criteria(held: Iterable[PrivacyModel]) -> dict[str, Any]:
+def assess_criteria(held: Iterable[PrivacyModel]) -> dict[str, Any]:
     """Return for each criterion whether it is still a risk, which models say so, and what to keep in mind.
 
     Only models that hold speak. A table for which all three are no risk is anonymous in the words of the Opinion; for
@@ -54,7 +55,7 @@ def criteria(held: Iterable[PrivacyModel]) -> dict[str, Any]:
     Examples
     --------
     >>> from shoal.models import KAnonymity
-    >>> {name: told["still_a_risk"] for name, told in criteria([KAnonymity(k=5)])["criteria"].items()}
+    >>> {name: told["still_a_risk"] for name, told in assess_criteria([KAnonymity(k=5)])["criteria"].items()}
     {'singling_out': 'no', 'linkability': 'yes', 'inference': 'yes'}
     """
     names = list(dict.fromkeys(model.key() for model in held))
@@ -73,3 +74,27 @@ def criteria(held: Iterable[PrivacyModel]) -> dict[str, Any]:
 
 def _likes(names: Iterable[str]) -> dict[str, str]:
     return {name: LIKE[name] for name in names if name in LIKE}
+
+
+def compare_thresholds(k: int | None) -> list[dict[str, Any]]:
+    """Return each published rule that asks for a class size, and whether a table with this k meets it.
+
+    Sizes are compared as whole numbers; a rule that speaks of a risk of 0.09 means one in eleven.
+
+    Examples
+    --------
+    >>> [(rule["name"], rule["asked"]) for rule in compare_thresholds(5) if rule["met"]]
+    [('ihsn-3', 3), ('ihsn-5', 5), ('arx-default', 5)]
+    """
+    return [
+        {
+            "name": preset.name,
+            "asked": model.class_size,
+            "attained": k,
+            "met": None if k is None else model.meets(k),
+            "source": preset.source,
+        }
+        for preset in PRESETS.values()
+        for model in preset.models
+        if model.only_asks == "records"
+    ]

@@ -10,36 +10,29 @@ import polars as pl
 
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
-from shoal.auditing.texts import texts_of
+from shoal.auditing.texts import read_texts
 from shoal.encoding.domains import Kind
 from shoal.encoding.labels import read_label
-from shoal.engines.columns import kind_of, plain
+from shoal.engines.columns import kind_of
 from shoal.errors import Fault, examples
 from shoal.policy import Policy
 
 
-def ends_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
-    """Return the columns of a published table that are the ends of quasi-identifiers."""
-    if not policy.output.has_ends:
-        return []
-    names = [f"{name}.{end}" for name in policy.quasi_identifiers for end in ("low", "high")]
-    return [name for name in names if name in frame.columns]
-
-
 def ends_faults(frame: pl.DataFrame, original: OriginalTable | None, policy: Policy) -> Iterator[Fault]:
     """Yield columns of ends that are missing, that differ from their texts, or that leave out a value."""
-    raw = None if original is None else original.frame
     for name in policy.quasi_identifiers:
         sides = [f"{name}.low", f"{name}.high"]
         there = [side in frame.columns for side in sides]
-        ordered = None if raw is None or name not in raw.columns else kind_of(plain(raw[name])) not in _UNORDERED
+        ordered = None
+        if original is not None and name in original.frame.columns:
+            ordered = kind_of(original.words.values(name)) not in _UNORDERED
         if any(there) != all(there) or (ordered is not None and ordered != all(there)):
             what = "ends are missing" if ordered in (None, True) else "ends of a column that has no order"
             yield Fault(what, where=name)
         if not all(there):
             continue
         shown = pl.DataFrame(
-            [texts_of(frame[side]).alias(key) for side, key in zip([name, *sides], "tlh", strict=True)]
+            [read_texts(frame[side]).alias(key) for side, key in zip([name, *sides], "tlh", strict=True)]
         ).unique()
         reader = None if original is None or not ordered else original.readers[name]
         wrong = [f"{text}: {low} to {high}" for text, low, high in shown.rows() if not _agree(text, low, high, reader)]
@@ -65,7 +58,6 @@ def _agree(text: str | None, low: str | None, high: str | None, reader: Reader |
 
 
 def _holds_all(reader: Reader, text: str, least: float, most: float) -> bool:
-    """Whether all values that a text may stand for lie between its ends."""
     values, _ = reader.values_of(text)
     scale = 86_400_000_000 if reader.domain.kind == "date" else 1
     numbers = np.asarray(reader.domain.values)[list(values)].astype(np.float64) * scale

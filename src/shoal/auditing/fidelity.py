@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from shoal.auditing.joint_fidelity import compare_records, compare_shapes
 from shoal.auditing.original import OriginalTable
-from shoal.auditing.reread import Reread, reread_columns, shared
+from shoal.auditing.reread import Reread, list_shared_columns, reread_columns
 from shoal.auditing.suppression import stars_everywhere
-from shoal.auditing.texts import texts_of
-from shoal.engines.columns import plain
+from shoal.auditing.texts import read_texts
 from shoal.engines.counted import CountedTable
 from shoal.errors import Misfit, nearest
 from shoal.policy import Policy
@@ -23,10 +23,10 @@ from shoal.utility.statistics.clusters import find_clusters
 from shoal.utility.statistics.columns import ColumnPair, features
 from shoal.utility.statistics.correlations import Associations, associations, measure, rank_correlations
 from shoal.utility.statistics.distributions import distance
-from shoal.utility.statistics.histograms import Histogram, of_categories, of_numbers
+from shoal.utility.statistics.histograms import BinShares, of_categories, of_numbers
 from shoal.utility.statistics.learning import compare_learning
 from shoal.utility.statistics.queries import answer_workload
-from shoal.utility.statistics.samples import Finding, Sample, kolmogorov_of, variance_ratio, welch
+from shoal.utility.statistics.samples import Sample, SampleTest, kolmogorov_of, variance_ratio, welch
 from shoal.utility.statistics.standing import Standing
 
 LEAST = 5
@@ -53,13 +53,19 @@ class Fidelity(Frozen):
     sample: Annotated[int, Field(ge=1_000, strict=True)] = 200_000
     """How many records are drawn at random of a table that has more."""
 
-    def compare(self, published: CountedTable, original: OriginalTable) -> dict[str, Any]:
-        """Return the statistics as plain data; the published table must have all quasi-identifiers."""
+    def compare(
+        self, published: CountedTable, original: OriginalTable, rows: pl.Series | None = None
+    ) -> dict[str, Any]:
+        """Return the statistics as plain data; the published table must have all quasi-identifiers.
+
+        ``rows``: which original record each published one is, where that is known: only then can be told how far each
+        was moved.
+        """
         policy, table = original.policy, original.table
         records = {"original": table.records, "published": published.records}
         # plain before a sample is drawn: the type of a column depends on all of it
-        names = shared(published.frame, table.frame, policy)
-        held = table.with_frame(pl.DataFrame([plain(table.frame[name]).alias(name) for name in names]))
+        names = list_shared_columns(published.frame, table.frame, policy)
+        held = table.with_frame(pl.DataFrame([original.words.values(name).alias(name) for name in names]))
         raw = held.sample(self.sample, policy.seed)
         frame = published.sample(self.sample, policy.seed)
         drawn = {"original": raw.height, "published": frame.height}
@@ -74,6 +80,9 @@ class Fidelity(Frozen):
         result["columns"] = {name: _column(reread, max(policy.k, LEAST)) for name, reread in found.items()}
         result |= {"joint": _joint(columns, policy.seed), "clusters": self._clusters(columns, raw, kept, policy)}
         result |= {"correlations": _correlations(columns), "queries": self._queries(known, policy)}
+        result |= compare_shapes(columns, policy.seed)
+        if rows is not None and drawn == records and kept.height == frame.height:
+            result["deviations"] = compare_records(columns, rows)
         if self.class_column is not None:
             result["learning"] = self._learning(found, policy)
         finite: dict[str, Any] = _finite(result)
@@ -123,16 +132,21 @@ class Fidelity(Frozen):
 
 def _starred(frame: pl.DataFrame, policy: Policy) -> pl.Series:
     """Which records show nothing; if all do, the table as a whole was generalized and nobody was singled out."""
-    stars = stars_everywhere(texts_of(frame[name]) for name in policy.quasi_identifiers)
+    if not policy.quasi_identifiers:
+        return pl.Series(np.zeros(frame.height, bool))
+    stars = stars_everywhere(read_texts(frame[name]) for name in policy.quasi_identifiers)
     return stars if not stars.all() else pl.Series(np.zeros(frame.height, bool))
 
 
 _UNITS = {"date": "days since 1970", "datetime": "microseconds since 1970"}
+_DAYS = {"date": 1, "datetime": 86_400_000_000}
+"""How long a day is in such units: bins of dates end where years, months or days do."""
 
 
 def _column(reread: Reread, least: int) -> dict[str, Any]:
     column = reread.column
     told: dict[str, Any] = {"unreadable": reread.unreadable} if reread.unreadable else {}
+    told |= {"gone": column.gone} if column.gone else {}
     if column.numbers is None:
         histogram = of_categories(column.counts, column.implied, least=least)
         gap = sum(abs(one - other) for one, other in zip(histogram.before, histogram.after, strict=True)) / 2
@@ -143,7 +157,7 @@ def _column(reread: Reread, least: int) -> dict[str, Any]:
     if len(before) < least or len(after) < 2:  # of a few numbers, mean and variance would tell each
         return {**told, "note": "too few numbers to compare"}
     apart, samples = distance(before[:, None], after[:, None]), (Sample.of(before), Sample.of(after))
-    histogram = of_numbers(before, after, least=least)
+    histogram = of_numbers(before, after, least=least, unit=_DAYS.get(kind))
     return {
         **told,
         "distance": {"largest": apart.largest, "mean_square": apart.mean_square},
@@ -157,13 +171,15 @@ def _column(reread: Reread, least: int) -> dict[str, Any]:
     }
 
 
-def _bars(histogram: Histogram, reread: Reread) -> dict[str, Any]:
+def _bars(histogram: BinShares, reread: Reread) -> dict[str, Any]:
     """A value stands alone, by its name; those that share a bin are not named."""
     labels = [reread.label(bin_[0]) if len(bin_) == 1 else "(others)" for bin_ in histogram.places]
-    return {"values": labels, "before": histogram.before, "after": histogram.after}
+    others = [len(bin_) for bin_ in histogram.places if len(bin_) > 1]
+    counted = {"others": sum(others)} if others else {}
+    return {"values": labels, "before": histogram.before, "after": histogram.after, **counted}
 
 
-def _finding(found: Finding) -> dict[str, Any]:
+def _finding(found: SampleTest) -> dict[str, Any]:
     told = {"statistic": found.statistic, "p_value": found.p_value}
     return told | ({} if found.interval is None else {"interval": found.interval})
 

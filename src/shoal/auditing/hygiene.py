@@ -14,6 +14,7 @@ from shoal.engines.columns import to_texts
 from shoal.engines.counted import CountedTable
 from shoal.engines.memory.write import to_bytes
 from shoal.errors import Fault
+from shoal.guarantees import declare_guarantees
 from shoal.policy import Policy
 
 _INDEX_NAMES = ("index", "level_0", "unnamed: 0", "rowid", "row_id", "row", "__index_level_0__")
@@ -23,13 +24,7 @@ _MOST_PATTERNS = 100_000
 def columns_faults(published: CountedTable, raw: pl.DataFrame | None, policy: Policy) -> Iterator[Fault]:
     """Yield columns that must not be there, and quasi-identifiers that are missing."""
     frame = published.frame
-    for name in policy.quasi_identifiers:
-        if name not in frame.columns:
-            yield Fault("a quasi-identifier is missing from the published table", where=name, kind="unreadable")
-    for model in policy.models:
-        for name in model.sensitive_columns:
-            if name not in frame.columns and name not in model.hidden_columns:
-                yield Fault("a sensitive column is missing from the published table", where=name, kind="unreadable")
+    yield from _absent(frame, policy)
     for name in policy.hidden:
         if name in frame.columns:
             what = (
@@ -38,7 +33,7 @@ def columns_faults(published: CountedTable, raw: pl.DataFrame | None, policy: Po
                 else "a column that names persons is published"
             )
             yield Fault(what, where=name)
-    declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive}
+    declared = {*policy.hidden, *policy.quasi_identifiers, *policy.sensitive, *policy.perturbed}
     for name in frame.columns:
         if name in declared:
             continue
@@ -48,6 +43,20 @@ def columns_faults(published: CountedTable, raw: pl.DataFrame | None, policy: Po
             yield Fault("a column is published that the original does not have", where=name, hint="an index?")
         elif _is_row_number(frame[name], raw, published.records):
             yield Fault("a row number is published", where=name, hint="drop the index before publishing")
+
+
+def _absent(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
+    """Yield columns that are missing, without which a table cannot be counted."""
+    for name in policy.quasi_identifiers:
+        if name not in frame.columns:
+            yield Fault("a quasi-identifier is missing from the published table", where=name, kind="unreadable")
+    for model in policy.models:
+        for name in model.sensitive_columns:
+            if name not in frame.columns and name not in model.hidden_columns:
+                yield Fault("a sensitive column is missing from the published table", where=name, kind="unreadable")
+    for name in policy.perturbed:
+        if name not in frame.columns:
+            yield Fault("a perturbed column is missing from the published table", where=name, kind="unreadable")
 
 
 def _is_row_number(column: pl.Series, raw: pl.DataFrame | None, records: int) -> bool:
@@ -76,11 +85,11 @@ def _whole_numbers(column: pl.Series) -> pl.Series | None:
 def invented_faults(published: CountedTable, original: CountedTable, policy: Policy) -> list[Fault]:
     """Return a fault for columns that hold a value more often than the original does: it was invented or moved."""
     faults = []
-    for name in published.frame.columns:
-        if name in policy.quasi_identifiers or name not in original.frame.columns:
+    for name, guarantee in declare_guarantees(published.frame.columns, policy).items():
+        if not guarantee.keeps_values or name not in published.frame.columns or name not in original.frame.columns:
             continue
-        before = original.count_values(comparable(original.frame[name]), "count")
-        after = published.count_values(comparable(published.frame[name]), "count")
+        before = original.count_values(write_comparable(original.frame[name]), "count")
+        after = published.count_values(write_comparable(published.frame[name]), "count")
         both = after.join(before, on="values", how="left", nulls_equal=True, suffix=" before")
         more = both.filter(pl.col("count") > pl.col("count before").fill_null(0)).height
         if more:
@@ -89,23 +98,23 @@ def invented_faults(published: CountedTable, original: CountedTable, policy: Pol
     return faults
 
 
-def comparable(column: pl.Series) -> pl.Series:
+def write_comparable(column: pl.Series) -> pl.Series:
     """Return what is written of a column: the published one may have been read from a file."""
-    return written(column).replace("", None)
+    return write_texts(column).replace("", None)
 
 
-def written(column: pl.Series) -> pl.Series:
+def write_texts(column: pl.Series) -> pl.Series:
     """Return the texts of a column as a release would write them, under a name that polars takes for no pattern."""
     return to_texts(column).alias("values")
 
 
-def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Fault]:
+def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame, delimiter: str = ",") -> list[Fault]:
     """Return a fault where a file holds raw values that the published table does not show.
 
     Looked for are all values of the original, those of records that are left out included, if they have at least four
     characters (six in binary formats, where shorter ones occur by chance) and are not part of any cell.
     """
-    leaked = _found(_hidden_texts(kind, frame, raw), _opened(data, kind))
+    leaked = _found(_hidden_texts(kind, frame, raw, delimiter), _opened(data, kind))
     sheets = _sheets(data) if kind == "excel" else 1
     if sheets > 1:
         return [Fault("the file has more than one sheet", got=f"{sheets} sheets")]
@@ -113,13 +122,18 @@ def bytes_faults(data: bytes, kind: str, frame: pl.DataFrame, raw: pl.DataFrame)
 
 
 def blocks_faults(
-    blocks: Iterable[bytes], kind: str, frame: pl.DataFrame, raw: pl.DataFrame, container: bytes = b""
+    blocks: Iterable[bytes],
+    kind: str,
+    frame: pl.DataFrame,
+    raw: pl.DataFrame,
+    container: bytes = b"",
+    delimiter: str = ",",
 ) -> list[Fault]:
-    """Return the same for a CSV or Parquet file that is read block by block; the tables may be tallied.
+    """Return the same for a CSV or Parquet file that is read block by block; the tables may be counted.
 
     ``container`` is what whoever wrote the file writes beside its cells.
     """
-    hidden = _hidden_texts(kind, frame, raw)
+    hidden = _hidden_texts(kind, frame, raw, delimiter)
     hidden -= _found(hidden, container.decode("latin-1"))
     longest = max(map(len, hidden), default=1)
     leaked: set[str] = set()
@@ -131,15 +145,12 @@ def blocks_faults(
     return _leak_faults(leaked)
 
 
-def _hidden_texts(kind: str, frame: pl.DataFrame, raw: pl.DataFrame) -> set[str]:
-    """Return the raw values that a file of this table must not hold."""
+def _hidden_texts(kind: str, frame: pl.DataFrame, raw: pl.DataFrame, delimiter: str) -> set[str]:
     shortest = 6 if kind in ("parquet", "feather") else 4
-    patterns = _raw_texts(raw, shortest, "" if kind != "csv" else ',\n\r"')
-    shown = "\n".join([_cells_text(frame), _opened(to_bytes(frame.head(0), kind), kind), "null true false"])
+    patterns = _raw_texts(raw, shortest, "" if kind != "csv" else f'{delimiter}\n\r"')
+    shown = "\n".join([_cells_text(frame), _opened(to_bytes(frame.head(0), kind, delimiter), kind), "null true false"])
     if kind == "feather":  # cells of a column stand there without a gap
-        shown += (
-            "\n".join("".join(written(column).drop_nulls().to_list()) for column in frame).encode().decode("latin-1")
-        )
+        shown += _as_latin("\n".join("".join(write_texts(column).drop_nulls().to_list()) for column in frame))
     return patterns - _found(patterns, shown)
 
 
@@ -153,10 +164,10 @@ def _leak_faults(leaked: set[str]) -> list[Fault]:
 def _raw_texts(raw: pl.DataFrame, shortest: int, without: str) -> set[str]:
     texts: set[str] = set()
     for name in raw.columns:
-        values = written(raw[name]).drop_nulls().unique().sort()
-        values = values.filter(values.str.len_bytes() >= shortest)
-        texts.update(values.head(_MOST_PATTERNS).to_list())
-    return {_as_latin(text) for text in texts if not any(mark in text for mark in without)}
+        values = write_texts(raw[name]).drop_nulls().unique().sort()
+        values = values.filter(values.str.len_bytes() >= shortest).head(_MOST_PATTERNS)
+        texts.update((values.filter(~values.str.contains_any([*without])) if without else values).to_list())
+    return {_as_latin(text) for text in texts}
 
 
 def _as_latin(text: str) -> str:
@@ -165,7 +176,7 @@ def _as_latin(text: str) -> str:
 
 
 def _cells_text(frame: pl.DataFrame) -> str:
-    parts = ["\n".join(written(column).drop_nulls().unique().to_list()) for column in frame]
+    parts = ["\n".join(write_texts(column).drop_nulls().unique().to_list()) for column in frame]
     return _as_latin("\n".join(parts))
 
 

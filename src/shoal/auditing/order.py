@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from shoal.auditing.hygiene import written
-from shoal.auditing.reading import Reader, numbered
-from shoal.auditing.texts import texts_of
+from shoal.auditing.hygiene import write_texts
+from shoal.auditing.reading import Reader
+from shoal.auditing.texts import number_texts, read_texts
 from shoal.encoding.types import Bools, Ints
-from shoal.engines.columns import codes_of, plain
+from shoal.engines.columns import codes_of, to_plain
 from shoal.errors import Fault
+from shoal.policy import Policy
 
 _FIRST = 1_000
 """So many records from the top are looked at: an order that survived shows there."""
@@ -32,7 +33,7 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, R
 
     Cost: a thousand records against about as many.
     """
-    top, window = windows(frame.height, raw.height)
+    top, window = size_windows(frame.height, raw.height)
     if frame.height < _FEWEST or raw.height < frame.height:
         return []
     shown = frame.head(top)
@@ -47,7 +48,12 @@ def order_faults(frame: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, R
     return [Fault("the records stand in their original order", got=_told(found, top), hint="sort or shuffle them")]
 
 
-def windows(published: int, original: int) -> tuple[int, int]:
+def drop_perturbed(shown: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the columns by which a published record can be compared with an original one."""
+    return shown.select(shown.get_column(name) for name in shown.columns if name not in policy.perturbed)
+
+
+def size_windows(published: int, original: int) -> tuple[int, int]:
     """Return how many of the first records of both tables are looked at."""
     top, left_out = min(published, _FIRST), max(original - published, 0)
     return top, min(original, -(-top * original // max(published, 1)) + min(left_out, 20))
@@ -64,10 +70,11 @@ def _fitting(shown: pl.DataFrame, raw: pl.DataFrame, readers: Mapping[str, Reade
         if name not in raw.columns:
             continue
         if name in readers:
-            texts, text_of = numbered(texts_of(shown[name]))
-            fits &= readers[name].covering(texts)[text_of][:, codes_of(plain(raw[name]), readers[name].domain)]
+            texts, text_of = number_texts(read_texts(shown[name]))
+            codes = codes_of(to_plain(raw[name]), readers[name].domain)
+            fits &= readers[name].covering(texts, codes)[text_of]
         else:
-            _, index = numbered(pl.concat([written(shown[name]), written(raw[name])]))
+            _, index = number_texts(pl.concat([write_texts(shown[name]), write_texts(raw[name])]))
             fits &= index[: shown.height, None] == index[None, shown.height :]
     return fits
 
@@ -96,7 +103,7 @@ def _sorted_by(shown: pl.DataFrame) -> Ints:
 
 def _ranks(column: pl.Series) -> list[Ints]:
     """Return the places of the values of a column in each order that a table may be sorted by."""
-    texts = written(column)
+    texts = write_texts(column)
     numbers = texts.cast(pl.Float64, strict=False)
     kinds = [texts] if numbers.null_count() > texts.null_count() else [texts, numbers]
     up = [kind.rank("dense").fill_null(0).cast(pl.Int64).to_numpy() for kind in kinds]
@@ -105,6 +112,5 @@ def _ranks(column: pl.Series) -> list[Ints]:
 
 
 def _shuffled(ranks: Ints, seed: int) -> Ints:
-    """Return the records in a random order, sorted again by their ranks."""
     order = np.random.default_rng(seed).permutation(len(ranks))
     return order[np.argsort(ranks[order], kind="stable")]

@@ -1,38 +1,46 @@
-"""OriginalTable: the table that a published one is compared with, what is read of its columns made once."""
+"""OriginalTable: the table that a published one is compared with, and who reads the published texts of its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
 from shoal.auditing.reading import Reader
-from shoal.encoding.domains import Domain
-from shoal.engines.columns import domain_of, plain
 from shoal.engines.counted import CountedTable
+from shoal.engines.dictionary import TableDictionary
 from shoal.policy import Policy
 
 
 @dataclass(frozen=True)
 class OriginalTable:
-    """The original table, treated as the policy says, with who reads the published texts of its columns.
+    """The original table, treated as the policy says.
 
-    Readers and domains are made when they are first asked for, once: whoever audits the same table again hands the
-    same value over.
+    What is made of its columns is made once: the values, domains and hierarchies are those of its dictionary, and
+    whoever audits the same table again hands the same original over.
     """
 
-    table: CountedTable
-    policy: Policy
-    _domains: dict[str, Domain] = field(default_factory=dict, init=False, repr=False, compare=False)
+    words: TableDictionary
 
     @classmethod
     def of(cls, original: CountedTable | OriginalTable, policy: Policy) -> OriginalTable:
         """Return a table with its readers; those that were made for the same policy are kept."""
         if isinstance(original, CountedTable):
-            return cls(original, policy)
-        return original if original.policy is policy or original.policy == policy else cls(original.table, policy)
+            return cls(TableDictionary(original, policy))
+        is_same = original.policy is policy or original.policy == policy
+        return original if is_same else cls(TableDictionary(original.table, policy))
+
+    @property
+    def table(self) -> CountedTable:
+        """The records."""
+        return self.words.table
+
+    @property
+    def policy(self) -> Policy:
+        """What it is treated by."""
+        return self.words.policy
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -42,10 +50,4 @@ class OriginalTable:
     @cached_property
     def readers(self) -> Mapping[str, Reader]:
         """Quasi-identifier → who reads its published texts."""
-        return {name: Reader(self.table, name, self.policy) for name in self.policy.quasi_identifiers}
-
-    def domain(self, name: str) -> Domain:
-        """Return the values of a column that is published as it is."""
-        if name not in self._domains:
-            self._domains[name] = domain_of(plain(self.frame[name]))
-        return self._domains[name]
+        return {name: Reader(self.words, name) for name in self.policy.quasi_identifiers}

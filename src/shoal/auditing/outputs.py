@@ -9,15 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from shoal.auditing.class_statistics import statistics_faults
-from shoal.auditing.ends import ends_columns, ends_faults
+from shoal.auditing.ends import ends_faults
 from shoal.auditing.hygiene import bytes_faults
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.pseudonyms import pseudonym_faults
-from shoal.engines.columns import of_kind, plain
+from shoal.engines.columns import of_kind, to_plain
 from shoal.engines.counted import CountedTable
+from shoal.engines.formulas import read_published
 from shoal.engines.memory.files import format_of
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 from shoal.errors import Fault, TableError
+from shoal.guarantees import declare_guarantees
 from shoal.policy import Policy
 
 
@@ -39,12 +41,16 @@ class CompanionTable:
             given = path.with_name(f"{path.stem}-{name}{path.suffix}")
             given = given if given.is_file() else None
         if isinstance(given, (str, Path)):
-            return cls(open_table(given, types=False).frame, Path(given))
-        return cls() if given is None else cls(open_table(given).frame)
+            return cls(open_in_memory(given, types=False).frame, Path(given))
+        return cls() if given is None else cls(open_in_memory(given).frame)
 
-    def in_types_of(self, raw: pl.DataFrame, policy: Policy) -> CompanionTable:
+    def cast_like(self, raw: pl.DataFrame, policy: Policy) -> CompanionTable:
         """Return the same, columns that are published as they are in the types of the original."""
-        return self if self.frame is None else replace(self, frame=in_types_of(raw, self.frame, policy))
+        return self if self.frame is None else replace(self, frame=cast_like(raw, self.frame, policy))
+
+    def read(self, policy: Policy) -> CompanionTable:
+        """Return the same as the values that its texts stand for."""
+        return self if self.frame is None else replace(self, frame=read_published(self.frame, policy))
 
     def bytes_faults(self, raw: pl.DataFrame | None) -> list[Fault]:
         """Return a fault where its file holds raw values that it does not show."""
@@ -53,16 +59,18 @@ class CompanionTable:
         return bytes_faults(self.path.read_bytes(), format_of(self.path), self.frame, raw)
 
 
-def in_types_of(raw: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def cast_like(raw: pl.DataFrame, frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Return a published table, columns that are published as they are in the types of the original.
 
     A file may give them others: Excel has no 3.0 and no midnight, and reads them back as 3 and as a day. What is no
     value of the original's type stays as it is, and will be found to be none of its values.
     """
-    generalized = tuple(policy.quasi_identifiers) if policy.output.generalizes else ()
+    guarantees = declare_guarantees(frame.columns, policy)
     return pl.DataFrame(
         [
-            _in_type_of(raw[name], frame[name]) if name in raw.columns and name not in generalized else frame[name]
+            _in_type_of(raw[name], frame[name])
+            if name in raw.columns and guarantees[name].keeps_values
+            else frame[name]
             for name in frame.columns
         ]
     )
@@ -72,7 +80,7 @@ def _in_type_of(original: pl.Series, column: pl.Series) -> pl.Series:
     if column.dtype in (pl.String, original.dtype):
         return column
     try:
-        mine, kind = plain(column), plain(original).dtype
+        mine, kind = to_plain(column), to_plain(original).dtype
     except TableError:  # a type that is never published
         return column
     cast = of_kind(mine, kind)
@@ -85,10 +93,7 @@ def drop_added(published: CountedTable, policy: Policy) -> CountedTable:
     Whatever is counted afterwards is counted on the texts of the quasi-identifiers. Ends are read off them and class
     numbers stand for them one to one, so that all that holds of the texts holds of these too.
     """
-    frame = published.frame
-    added = {*ends_columns(frame, policy), *policy.pseudonyms.values()}
-    if policy.output.has_statistics:
-        added.add(policy.output.numbered or "")
+    frame, added = published.frame, {*policy.added_columns}
     return published.with_frame(frame.select(frame.get_column(name) for name in frame.columns if name not in added))
 
 

@@ -13,8 +13,9 @@ import polars as pl
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
 from shoal.auditing.suppression import stars_everywhere
+from shoal.auditing.texts import find_indices
 from shoal.encoding.types import Bools, Ints
-from shoal.engines.columns import plain, population_column, population_frame
+from shoal.engines.columns import population_column, population_frame, to_plain
 from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, ShoalError
 from shoal.policy import Policy
@@ -63,13 +64,15 @@ def _add_weights(
     own = weights if weights is not None else frame[name] if name in frame.columns else None
     if own is None:
         hint = "publish them, or give those of the published records (weights=)"
-        return Matched(), Fault("persons cannot be counted: the weights of the survey are not published", hint=hint)
+        return Matched(), Fault(
+            "persons cannot be counted: the weights of the survey are not published", hint=hint, kind="undecided"
+        )
     whole, table = own, published
     if raw is not None and name is not None and name in raw.frame.columns:
         whole, table = raw.frame[name], raw
     keys = classes.columns[: len(policy.quasi_identifiers)]
     index = {row: number for number, row in enumerate(classes.select(keys).iter_rows())}
-    shown = [plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
+    shown = [to_plain(frame[column]).cast(pl.String).to_list() for column in policy.quasi_identifiers]
     totals = [Decimal(0)] * len(classes)
     for row, weight in zip(zip(*shown, strict=True), _decimals(own, published.record_counts), strict=True):
         totals[index[row]] += weight
@@ -79,7 +82,7 @@ def _add_weights(
 
 def _decimals(column: pl.Series, counts: Ints) -> list[Decimal]:
     """Return the weights as they are written, to a millionth, rounded down, each as often as its record occurs."""
-    texts = plain(column).cast(pl.String).to_list()
+    texts = to_plain(column).cast(pl.String).to_list()
     one = [floor(Decimal(text) * 10**6) / Decimal(10**6) if text is not None else Decimal(0) for text in texts]
     return [weight * count for weight, count in zip(one, counts.tolist(), strict=True)]
 
@@ -88,11 +91,11 @@ def _match_persons(original: OriginalTable | None, policy: Policy, classes: pl.D
     assert policy.population is not None
     people = population_frame(policy.population)
     # texts are read against values, not against other texts
-    source = OriginalTable(CountedTable(people), policy) if original is None else original
+    source = OriginalTable.of(CountedTable(people), policy) if original is None else original
     keys = classes.columns[: len(policy.quasi_identifiers)]
     values, columns, known = [], list(source.readers.values()), np.ones(people.height, bool)
     for name, reader in source.readers.items():
-        held = population_column(policy.population, name, plain(source.frame[name]).dtype)
+        held = population_column(policy.population, name, source.words.values(name).dtype)
         if not reader.blank:
             known &= held.is_not_null().to_numpy()
         values.append(held.cast(pl.String))
@@ -117,12 +120,7 @@ def _covers(reader: Reader, texts: pl.Series, values: pl.Series) -> tuple[Ints, 
         inside, missing = reader.values_of(text)
         indices = set(inside)
         covers[row] = [missing if value is None else reader.place.get(value, -1) in indices for value in held]
-    text_of, value_of = {text: row for row, text in enumerate(shown)}, {value: row for row, value in enumerate(held)}
-    return (
-        np.array([text_of[text] for text in texts.to_list()], np.int64),
-        covers,
-        np.array([value_of[value] for value in values.to_list()], np.int64),
-    )
+    return find_indices(texts, shown), covers, find_indices(values, held)
 
 
 class _Matching:

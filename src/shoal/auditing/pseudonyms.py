@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from shoal.auditing.texts import texts_of
-from shoal.engines.columns import plain
+from shoal.auditing.texts import read_texts
+from shoal.engines.columns import to_plain
 from shoal.errors import Fault, TableError
 from shoal.policy import Policy
 
@@ -20,7 +20,7 @@ def pseudonym_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Poli
         if shown not in frame.columns:
             yield Fault("pseudonyms that the policy asks for are missing", where=shown)
             continue
-        texts, digits = texts_of(frame[shown]).drop_nulls(), policy.identifiers[name].digits
+        texts, digits = read_texts(frame[shown]).drop_nulls(), policy.identifiers[name].digits
         wrong = len(texts) - int(texts.str.contains(f"^[0-9a-f]{{{digits}}}$").sum())
         if wrong:
             yield Fault(f"pseudonyms that are not {digits} hexadecimal digits", shown, f"{wrong} records")
@@ -36,7 +36,7 @@ def pseudonym_faults(frame: pl.DataFrame, raw: pl.DataFrame | None, policy: Poli
 def _computable(raw: pl.DataFrame, name: str, digits: int) -> Iterator[str]:
     """Yield what anybody could make of a name: itself, and its plain digests."""
     try:
-        values = plain(raw[name]).cast(pl.String).drop_nulls().unique().to_list()
+        values = to_plain(raw[name]).cast(pl.String).drop_nulls().unique().to_list()
     except TableError:  # never published in any way
         return
     for text in values:

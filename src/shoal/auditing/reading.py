@@ -6,19 +6,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
-import polars as pl
 
 from shoal.auditing.readings import LabelCodes, Readings, read_ranges
 from shoal.encoding.domains import STAR
 from shoal.encoding.labels import PublishedValue, find_masked, read_label
 from shoal.encoding.types import Bools, Floats, Ints
-from shoal.engines.columns import column_domain, plain
-from shoal.engines.counted import CountedTable
-from shoal.hierarchies.base import Step
-from shoal.policy import Policy, QuasiIdentifier
-from shoal.utility.statistics.covers import Covers
+from shoal.engines.dictionary import TableDictionary
+from shoal.hierarchies._steps import Step
+from shoal.policy import QuasiIdentifier
+from shoal.utility.statistics.covers import CoveredValues
 
 
 @dataclass(frozen=True)
@@ -31,34 +30,21 @@ class Reading:
     """The share of the domain that it leaves open."""
 
 
-def numbered(texts: pl.Series) -> tuple[list[str | None], Ints]:
-    """Return the distinct texts of a column, and the place of each record's text among them.
-
-    Examples
-    --------
-    >>> numbered(pl.Series(["b", None, "a", "b"]))
-    (['a', 'b', None], array([1, 2, 0, 1]))
-    """
-    distinct = texts.drop_nulls().unique().sort().to_list()
-    indices = texts.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(len(distinct)).to_numpy()
-    return [*distinct, *([None] if texts.null_count() else [])], indices
-
-
 class Reader:
     """Reads the published texts of one column."""
 
-    def __init__(self, table: CountedTable, name: str, policy: Policy) -> None:
-        spec = policy.quasi_identifiers[name]
+    def __init__(self, words: TableDictionary, name: str) -> None:
+        spec = words.policy.quasi_identifiers[name]
         self.name = name
-        self.foreign = not policy.models
+        self.foreign = not words.policy.models
         """Whether the table is anybody's, so that other signs than ``*`` may stand for nothing."""
-        self.domain = column_domain(table, name, policy)
-        self.blank = plain(table.frame[name]).null_count() > 0 and spec.missing in ("own-value", "wildcard")
+        self.domain = words.domain(name)
+        self.blank = words.values(name).null_count() > 0 and spec.missing in ("own-value", "wildcard")
         self.wild = spec.missing == "wildcard"
         self.size = len(self.domain) + self.blank
         self.place = {text: number for number, text in enumerate(self.domain.texts)}
         self.records, self.missing = self.domain.records, self.domain.missing
-        self.steps = list(spec.hierarchy.steps(self.domain)) if spec.hierarchy and len(self.domain) else []
+        self.steps = words.steps(name)
         self.covered = LabelCodes(self.steps)
         self.labels = self._labels()
         self.bounds = self._bounds(spec)
@@ -66,6 +52,7 @@ class Reader:
         self._own: dict[str, Reading | None] = {}
         self._rows: dict[str | None, int] = {}
         self._readings = Readings.empty(len(self.domain))
+        self._asked: tuple[list[str | None], Readings] = [], self._readings
 
     def _bounds(self, spec: QuasiIdentifier) -> dict[int, set[int]]:
         """Value → the values under its boundary, the narrowest where there are several."""
@@ -101,7 +88,6 @@ class Reader:
         return () if reading is None else reading.values
 
     def _label(self, text: str) -> PublishedValue:
-        """Return what a text says by itself."""
         if text not in self._shown:
             self._shown[text] = read_label(text, self.domain.kind)
         return self._shown[text]
@@ -158,16 +144,20 @@ class Reader:
 
     def read(self, texts: Sequence[str | None]) -> Readings:
         """Return what some texts say; each is read once, however often it is asked for."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._rows))
+        if texts == self._asked[0]:
+            return self._asked[1]
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         if new:
-            self._rows |= {text: len(self._rows) + index for index, text in enumerate(new)}
+            self._rows.update(zip(new, count(len(self._rows)), strict=False))
             self._readings = self._readings.append(self._read_new(new))
-        return self._readings.take(np.array([self._rows[text] for text in texts], np.int64))
+        readings = self._readings.take(np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts)))
+        self._asked = list(texts), readings  # truth, labels and losses ask for the same ones, one after the other
+        return readings
 
     def _read_new(self, texts: Sequence[str | None]) -> Readings:
-        unlabelled = [text or "" if text not in self.covered and text not in self.place else "" for text in texts]
+        unlabelled = ["" if text is None or text in self._named else text for text in texts]
         first, last = read_ranges(unlabelled, self.domain)
-        penalties, climbs = self._range_costs(first, last)
+        penalties, climbs = self._range_penalties(first, last), np.ones(len(texts))
         values: list[Collection[int]] = []
         missing, others = np.zeros(len(texts), bool), np.flatnonzero(first < 0)
         for index in others.tolist():
@@ -175,22 +165,31 @@ class Reader:
             penalty = self.penalty(text)
             penalties[index] = np.nan if penalty is None else penalty
             held, missing[index] = self.values_of(text)
+            if isinstance(held, range) and held and text != STAR:
+                first[index], last[index] = held[0], held[-1]
+                continue
             values.append(held)
             climbs[index] = self.climb(text)
-        covers = Covers.of_ranges(first, last, len(self.domain)).put(others, Covers.of(values, len(self.domain)))
+        runs, size = first >= 0, len(self.domain)
+        climbs[runs] = self._range_climbs(first[runs], last[runs])
+        covers = CoveredValues.of_ranges(first, last, size).put(np.flatnonzero(~runs), CoveredValues.of(values, size))
         return Readings(penalties, climbs, covers, missing)
 
-    def _range_costs(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """Return penalty and climb of ranges; those that cover but one value, or none, are not ours."""
-        penalties, climbs = np.full(len(first), np.nan), np.ones(len(first))
-        wide = first < last
+    def _range_penalties(self, first: Ints, last: Ints) -> Floats:
+        """Return the penalties of ranges; those that cover but one value, or none, are not ours."""
+        penalties, wide = np.full(len(first), np.nan), first < last
         if wide.any():
             numbers, span = self.domain.values.astype(np.float64), self.domain.span
             penalties[wide] = (numbers[last[wide]] - numbers[first[wide]]) / span if span > 0 else 0.0
+        return penalties
+
+    def _range_climbs(self, first: Ints, last: Ints) -> Floats:
+        """Return the lowest level with one label for all of the values from the first to the last."""
+        climbs = np.ones(len(first))
         for level, step in reversed(list(enumerate(self.steps, start=1))):
             runs = np.cumsum(np.append(0, np.diff(step.numbers) != 0))
-            climbs[wide & (runs[first] == runs[last])] = level / self.height
-        return penalties, climbs
+            climbs[runs[first] == runs[last]] = level / self.height
+        return climbs
 
     def shows_nothing(self, texts: Sequence[str | None], readings: Readings) -> Bools:
         """Return which texts may stand for any value: nobody can read them, or they are empty and no value."""
@@ -217,7 +216,7 @@ class Reader:
             inside[number, list(under)] = 1.0
         return np.stack([readings.values.sums(row) < readings.values.sizes for row in inside], axis=1)
 
-    def allowed_codes(self, texts: Sequence[str | None]) -> Covers:
+    def allowed_codes(self, texts: Sequence[str | None]) -> CoveredValues:
         """Return the values that may show each text, the missing one last; any where nobody can read it.
 
         These are the values that it covers and whose boundary it is not above.
@@ -231,19 +230,24 @@ class Reader:
             held = np.arange(covers.size)[covers[number]]
             boundaries = self._boundary_of[held]
             allowed.append(held[(boundaries < 0) | ~above[number, boundaries]].tolist())
-        return Covers.of(allowed, covers.size)
+        return CoveredValues.of(allowed, covers.size)
 
-    def codes(self, texts: Sequence[str | None]) -> Covers:
+    def codes(self, texts: Sequence[str | None]) -> CoveredValues:
         """Return the values that each text may stand for, the missing one last; any where nobody can read it."""
         readings = self.read(texts)
         return readings.covers(open_=self.shows_nothing(texts, readings))
 
-    def covering(self, texts: Sequence[str | None]) -> Bools:
-        """Return which values each text may stand for, the missing one last; any where nobody can read it."""
+    def covering(self, texts: Sequence[str | None], values: Ints | None = None) -> Bools:
+        """Return which values each text may stand for, the missing one last; any where nobody can read it.
+
+        ``values`` are the codes of those that are asked for, by default all.
+        """
         covers = self.codes(texts)
-        table = np.zeros((len(texts), covers.size), bool)
+        table = np.zeros((len(texts), covers.size if values is None else len(values)), bool)
         for number in range(len(texts)):
-            table[number, covers[number]] = True
+            held = np.zeros(covers.size, bool)
+            held[covers[number]] = True
+            table[number] = held if values is None else held[values]
         return table
 
     def covers(self, text: str | None, value: str | None) -> bool:
@@ -256,6 +260,11 @@ class Reader:
         if level == 0:
             return {*self.place}
         return {*(self.steps[level - 1].names if level <= len(self.steps) else (STAR,))}
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """All values and labels."""
+        return frozenset((*self.place, *self.covered))
 
     @cached_property
     def _lowest(self) -> dict[str, int]:
@@ -308,7 +317,8 @@ class Reader:
             return []
         values, missing = self.values_of(text)
         if isinstance(values, range):
-            return [(values[0],), (values[-1],)] if len(values) > 1 else []
+            exact = len(values) > 1 and all(end in self.place for end in self._label(text).ends)
+            return [(values[0],), (values[-1],)] if exact else []
         return [(value,) for value in sorted(values)] + ([(len(self.domain),)] if missing else [])
 
     def _halves(self, label: str) -> Sequence[Collection[int]]:

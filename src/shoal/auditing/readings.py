@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import split_ranges
+from shoal.encoding.label_writing import OF_TEXTS
 from shoal.encoding.types import Bools, Floats, Ints
-from shoal.hierarchies.base import Step
-from shoal.utility.statistics.covers import Covers
+from shoal.hierarchies._steps import Step
+from shoal.utility.statistics.covers import CoveredValues
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class Readings:
 
     penalties: Floats
     climbs: Floats
-    values: Covers
+    values: CoveredValues
     missing: Bools
 
     @classmethod
     def empty(cls, size: int) -> Readings:
         """Return what no texts say, of a column with so many values."""
-        return cls(np.zeros(0), np.zeros(0), Covers.of([], size), np.zeros(0, bool))
+        return cls(np.zeros(0), np.zeros(0), CoveredValues.of([], size), np.zeros(0, bool))
 
     @property
     def is_read(self) -> Bools:
@@ -58,7 +59,7 @@ class Readings:
             np.append(self.missing, more.missing),
         )
 
-    def covers(self, *, blank: bool = True, open_: Bools | None = None) -> Covers:
+    def covers(self, *, blank: bool = True, open_: Bools | None = None) -> CoveredValues:
         """Return the values of each text with the missing one, if it is one (``blank``), as the last of them.
 
         Texts that are ``open_`` may stand for any value.
@@ -117,13 +118,14 @@ def read_ranges(texts: Sequence[str], domain: Domain) -> tuple[Ints, Ints]:
     >>> [ends.tolist() for ends in read_ranges(["[20, 24]", "[24, 99]", "30"], domain)]
     [[0, -1, -1], [1, -1, -1]]
     """
-    first, last = np.full(len(texts), -1, np.int64), np.full(len(texts), -1, np.int64)
     if not domain.ordered:
-        return first, last
-    place = {text: code for code, text in enumerate(domain.texts)}
-    for index, ends in enumerate(split_ranges(texts)):
-        if ends is not None:
-            low, high = place.get(ends[0], -1), place.get(ends[1], -1)
-            if 0 <= low < high:
-                first[index], last[index] = low, high
-    return first, last
+        return np.full(len(texts), -1, np.int64), np.full(len(texts), -1, np.int64)
+    ends = pl.Series(texts, dtype=pl.String).str.extract_groups(f"(?s)^{OF_TEXTS.pattern}$").struct.unnest()
+    low, high = (_find_codes(column, domain) for column in ends)
+    is_range = (low >= 0) & (low < high)
+    return np.where(is_range, low, -1), np.where(is_range, high, -1)
+
+
+def _find_codes(texts: pl.Series, domain: Domain) -> Ints:
+    places = texts.cast(pl.Enum(domain.texts), strict=False).to_physical()
+    return places.cast(pl.Int64).fill_null(-1).to_numpy()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.auditing.census import Counted
+from shoal.auditing.census import CountedClasses
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.owner import OwnerView
-from shoal.auditing.texts import texts_of
+from shoal.auditing.texts import find_indices, read_columns
 from shoal.encoding.types import Ints
-from shoal.engines.columns import plain
 from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.models.base import RequestedK
@@ -21,7 +20,7 @@ _PAIRS = 2_000_000
 
 
 def find_requested_k(
-    published: CountedTable, original: OriginalTable | None, policy: Policy, counted: Counted, owner: OwnerView
+    published: CountedTable, original: OriginalTable | None, policy: Policy, counted: CountedClasses, owner: OwnerView
 ) -> tuple[dict[str, Ints], list[Fault]]:
     """Return for each column of asks the most that is asked in each class, and what cannot be told.
 
@@ -51,8 +50,12 @@ def find_requested_k(
 
 
 _HINT = "give what each published record asks for: the file that anonymize wrote (subjects), or asks="
-_UNKNOWN = Fault("a class may hold persons who ask for more: which records it holds is not published", hint=_HINT)
-_NOBODY_KNOWS = Fault("what persons ask for is not published, so whether they get it cannot be counted", hint=_HINT)
+_UNKNOWN = Fault(
+    "a class may hold persons who ask for more: which records it holds is not published", hint=_HINT, kind="undecided"
+)
+_NOBODY_KNOWS = Fault(
+    "what persons ask for is not published, so whether they get it cannot be counted", hint=_HINT, kind="undecided"
+)
 _FROM_ABOVE = Fault(
     "what is asked in a class is told from above: by all of the original whom its texts could mean",
     hint=f"for the exact numbers {_HINT}",
@@ -72,15 +75,15 @@ def _numbers(given: pl.Series, request: RequestedK) -> pl.Series:
     return whole if request.most is None else whole.clip(upper_bound=request.most)
 
 
-def _most(frame: pl.DataFrame, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints:
-    keys = [f"q{index}" for index in range(len(policy.quasi_identifiers))]
-    shown = [texts_of(frame[name]).alias(key) for name, key in zip(policy.quasi_identifiers, keys, strict=True)]
+def _most(frame: pl.DataFrame, policy: Policy, counted: CountedClasses, requested_k: pl.Series) -> Ints:
+    shown = read_columns(frame, policy.quasi_identifiers)
+    keys = [column.name for column in shown]
     most = pl.DataFrame([*shown, requested_k]).group_by(keys).agg(pl.col("ask").max())
     classes = counted.classes.select(keys)
     return classes.join(most, on=keys, how="left", nulls_equal=True, maintain_order="left")["ask"].to_numpy()
 
 
-def _bound(original: OriginalTable, policy: Policy, counted: Counted, requested_k: pl.Series) -> Ints | None:
+def _bound(original: OriginalTable, policy: Policy, counted: CountedClasses, requested_k: pl.Series) -> Ints | None:
     """Return for each class the most that is asked by records whom its texts could mean; ``None`` for too many."""
     sizes = counted.census.sizes
     most = np.ones(len(sizes), np.int64)
@@ -89,7 +92,7 @@ def _bound(original: OriginalTable, policy: Policy, counted: Counted, requested_
         return most
     keys = [f"v{index}" for index in range(len(policy.quasi_identifiers))]
     values = [
-        plain(original.frame[name]).cast(pl.String).alias(key)
+        original.words.values(name).cast(pl.String).alias(key)
         for name, key in zip(policy.quasi_identifiers, keys, strict=True)
     ]
     people = pl.DataFrame([*values, requested_k]).unique().filter(pl.col("ask") > int(sizes[small].min()))
@@ -103,13 +106,8 @@ def _bound(original: OriginalTable, policy: Policy, counted: Counted, requested_
             return None
         reader = original.readers[name]
         covers = np.array([[reader.covers(text, value) for value in held] for text in shown], bool)
-        rows = _places(texts[f"q{index}"], shown)
-        meant &= covers[np.ix_(rows, _places(people[keys[index]], held))]
+        rows = find_indices(texts[f"q{index}"], shown)
+        meant &= covers[np.ix_(rows, find_indices(people[keys[index]], held))]
     asked = people["ask"].to_numpy()
     most[small] = np.where(meant, asked[None, :], 1).max(axis=1, initial=1)
     return most
-
-
-def _places(column: pl.Series, texts: list[str | None]) -> Ints:
-    index = {text: number for number, text in enumerate(texts)}
-    return np.array([index[text] for text in column.to_list()], np.int64)

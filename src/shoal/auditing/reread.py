@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,14 +11,14 @@ import polars as pl
 from shoal.auditing.original import OriginalTable
 from shoal.auditing.reading import Reader
 from shoal.auditing.readings import Readings
-from shoal.auditing.texts import texts_of
+from shoal.auditing.texts import read_texts
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.types import Floats
-from shoal.engines.columns import codes_of, plain
+from shoal.engines.columns import codes_of
 from shoal.policy import Policy
 from shoal.utility.statistics.columns import ColumnPair
-from shoal.utility.statistics.covers import Covers
-from shoal.utility.statistics.standing import Standing, placed
+from shoal.utility.statistics.covers import CoveredValues
+from shoal.utility.statistics.standing import Standing, place_records
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ def reread_columns(
     ``sample`` are the records of the original that statistics are made of, all or some of them: a published value may
     be none of these.
     """
-    names = shared(published, sample, original.policy)
-    return {name: _reread(texts_of(published[name]), sample[name], name, original, standing) for name in names}
+    names = list_shared_columns(published, sample, original.policy)
+    return {name: _reread(read_texts(published[name]), sample[name], name, original, standing) for name in names}
 
 
-def shared(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:
+def list_shared_columns(frame: pl.DataFrame, raw: pl.DataFrame, policy: Policy) -> list[str]:
     """Return the names of the columns that both tables have and show."""
     return [name for name in raw.columns if name in frame.columns and name not in policy.hidden]
 
@@ -60,20 +61,29 @@ def _reread(texts: pl.Series, held: pl.Series, name: str, original: OriginalTabl
         covers = _read_only(reader.read(kinds.to_list()), reader)
         spans = _spans(reader, kinds.to_list())
     else:
-        domain = original.domain(name)
-        size = len(domain) + bool(plain(original.frame[name]).null_count())
+        domain = original.words.occurring(name)
+        size = len(domain) + bool(original.words.values(name).null_count())
         indices = {text: range(index, index + 1) for index, text in enumerate(domain.texts)}
         blank = range(len(domain), size)
         values = [blank if text is None else indices.get(text, range(0)) for text in kinds.to_list()]
-        covers, spans = Covers.of(values, size), {}
-    codes = codes_of(plain(held), domain)
+        covers, spans = CoveredValues.of(values, size), _new_numbers(kinds, indices, domain)
+    codes = codes_of(held, domain)
     column = ColumnPair(name, np.where(codes < size, codes, -1), numbers, covers, domain.ordered)
     if domain.ordered and len(domain):
         column = replace(column, numbers=_numbers(column, domain, spans, kinds.to_list(), standing))
-    return Reread(column, domain, int((covers.sizes == 0)[numbers].sum()) if len(covers) else 0)
+    unread = (covers.sizes == 0) & ~kinds.is_in(list(spans)).fill_null(False).to_numpy()
+    return Reread(column, domain, int(unread[numbers].sum()) if len(covers) else 0)
 
 
-def _read_only(readings: Readings, reader: Reader) -> Covers:
+def _new_numbers(texts: pl.Series, known: Mapping[str, range], domain: Domain) -> dict[str, tuple[float, float]]:
+    """Return the published numbers of a column that are none of the original: means, and numbers with noise."""
+    if domain.kind not in ("integer", "float"):
+        return {}
+    held = zip(texts.to_list(), texts.cast(pl.Float64, strict=False).to_list(), strict=True)
+    return {text: (number, number) for text, number in held if number is not None and text not in known}
+
+
+def _read_only(readings: Readings, reader: Reader) -> CoveredValues:
     """Return the values of each text; none where nobody can read it."""
     unread = ~readings.is_read
     covers = readings.covers(blank=reader.blank)
@@ -115,14 +125,13 @@ def _numbers(
         known = np.append(column.counts[:count], np.zeros(column.covers.size - count))
         sums = column.covers.sums(known * np.append(values, np.zeros(column.covers.size - count)))
         held = column.covers.sums(known)
-        lows = highs = np.where(held > 0, sums / np.maximum(held, 1.0), (lows + highs) / 2)
-        lows = np.where(np.isnan(_ends(column.covers, values)[0]), np.nan, lows)
+        lows = highs = np.where((held > 0) & ~np.isnan(lows), sums / np.maximum(held, 1.0), (lows + highs) / 2)
     elif domain.kind in ("integer", "date"):  # 20 to 29 in whole numbers is as wide as 19.5 to 29.5
         lows, highs = lows - 0.5 * (lows < highs), highs + 0.5 * (lows < highs)
-    return given, placed(lows[column.texts], highs[column.texts], column.texts.astype(np.intp), standing)
+    return given, place_records(lows[column.texts], highs[column.texts], column.texts.astype(np.intp), standing)
 
 
-def _ends(covers: Covers, values: Floats) -> tuple[Floats, Floats]:
+def _ends(covers: CoveredValues, values: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest value that each text covers; the missing value is none."""
     count = len(values)
     first, last = covers.first.copy(), np.minimum(covers.stop, count) - 1

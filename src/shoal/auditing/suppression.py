@@ -11,7 +11,6 @@ import polars as pl
 from shoal.auditing.original import OriginalTable
 from shoal.encoding.domains import STAR
 from shoal.encoding.labels import SIGNS
-from shoal.engines.columns import codes_of, plain
 from shoal.engines.counted import CountedTable
 from shoal.errors import Fault
 from shoal.policy import Policy
@@ -69,15 +68,15 @@ def find_forced(original: OriginalTable, policy: Policy) -> pl.Series:
 
     They have a missing value that is to be suppressed, or a value whose boundary is below the top.
     """
-    raw, readers = original.frame, original.readers
-    forced = np.zeros(raw.height, bool)
+    words, readers = original.words, original.readers
+    forced = np.zeros(original.frame.height, bool)
     for name, column in policy.quasi_identifiers.items():
         if column.missing == "suppress":
-            forced |= plain(raw[name]).is_null().to_numpy()
-        forced |= readers[name].bounded[codes_of(plain(raw[name]), readers[name].domain)]
+            forced |= words.values(name).is_null().to_numpy()
+        forced |= readers[name].bounded[words.codes(name)]
     for name, role in policy.sensitive.items():
-        if role.missing == "suppress" and name in raw.columns:
-            forced |= plain(raw[name]).is_null().to_numpy()
+        if role.missing == "suppress" and name in original.frame.columns:
+            forced |= words.values(name).is_null().to_numpy()
     return pl.Series(forced)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +12,15 @@ import numpy as np
 
 from shoal.auditing.attacks import Attacks
 from shoal.auditing.checks import Check
-from shoal.auditing.criteria import criteria
+from shoal.auditing.criteria import assess_criteria, compare_thresholds
+from shoal.auditing.examples import ExampleRecords
 from shoal.auditing.measured import Measures
-from shoal.auditing.thresholds import thresholds
+from shoal.auditing.perturbed import PerturbationAudit, claim_bounds
+from shoal.auditing.statement import compare_risk, describe_variables, tell_context
+from shoal.encoding.fragments import write_heading, write_list, write_table
 from shoal.encoding.types import Ints
 from shoal.errors import AuditFailed, Fault
+from shoal.guarantees import Guarantee
 from shoal.models.base import PrivacyModel, name_models
 from shoal.policy import Policy
 from shoal.utility.base import Measured
@@ -33,11 +38,13 @@ class ModelAudit:
     """``None`` where there was nothing to count."""
     counted: bool = True
     """Whether the table could be counted at all."""
+    decided: bool = True
+    """Whether who counts knows enough to say; else only the owner of the table does."""
 
     @property
     def holds(self) -> bool:
         """Whether the attained value is as good as the asked one."""
-        return self.counted and self.model.meets(self.attained)
+        return self.counted and self.decided and self.model.meets(self.attained)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the promise as plain data."""
@@ -47,6 +54,7 @@ class ModelAudit:
             "asked": self.model.asked,
             "attained": None if self.attained == math.inf else self.attained,
             "holds": self.holds,
+            **({} if self.decided else {"decided": False}),
             **about,
         }
 
@@ -81,12 +89,16 @@ class Audit:
     risk: dict[str, dict[str, float]] = field(default_factory=dict)
     risk_before: dict[str, dict[str, float]] = field(default_factory=dict)
     faults: tuple[Fault, ...]
+    is_compared: bool = False
+    """Whether the original was given."""
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)
     """For each quasi-identifier: distinct values before and after, and its certainty penalty."""
     statistics: dict[str, Any] | None = None
     """Original against published, where that was asked for (:class:`~shoal.auditing.fidelity.Fidelity`)."""
     measured: Measures = field(default_factory=Measures)
     """What the table attains, whatever was promised."""
+    guarantees: Mapping[str, Guarantee] = field(default_factory=dict)
+    """What is promised of each column, also of those that must not be there."""
     checks: tuple[Check, ...] = ()
     """The checks of the table itself, with their outcome."""
     missing: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -97,6 +109,10 @@ class Audit:
     """What attackers tried and found, and what was not tried."""
     shows_nothing: bool = False
     """Whether every published record shows ``*`` in every quasi-identifier."""
+    examples: ExampleRecords = field(default_factory=ExampleRecords, repr=False)
+    """Some published records, for the report."""
+    perturbations: tuple[PerturbationAudit, ...] = ()
+    """What each perturbation promises of its columns, tested."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -118,7 +134,25 @@ class Audit:
     @property
     def holds(self) -> bool:
         """Whether every promise holds and nothing is wrong with the table; never where nothing was promised."""
-        return bool(self.models) and all(model.holds for model in self.models) and self.is_clean
+        kept = [*(one.holds for one in self.models), *(one.holds for one in self.perturbations)]
+        return self.is_promised and all(kept) and self.is_clean
+
+    @property
+    def is_promised(self) -> bool:
+        """Whether anything was promised; else a table is only measured."""
+        return bool(self.models or self.perturbations or self.policy.perturb)
+
+    @property
+    def undecided(self) -> list[Fault]:
+        """Return what only the owner can count, with how."""
+        return [fault for fault in self.faults if fault.kind == "undecided"]
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing was found that fails, and something cannot be counted without what only the owner knows."""
+        failed = [entry for entry in self.models if entry.counted and entry.decided and not entry.holds]
+        kinds = {fault.kind for fault in self.faults}
+        return self.is_promised and not failed and "undecided" in kinds and kinds <= {"undecided", "note"}
 
     @property
     def is_clean(self) -> bool:
@@ -130,14 +164,57 @@ class Audit:
         """Whether the classes could be counted; a table without its quasi-identifiers cannot."""
         return not any(fault.kind == "unreadable" for fault in self.faults)
 
+    @property
+    def outcome(self) -> str:
+        """The verdict in a few words."""
+        if not self.is_counted:
+            return "it could not be counted"
+        if not self.is_promised:
+            return "measured; nothing was promised"
+        if self.is_undecided:
+            return "undecided: the rest only the owner can count"
+        return "every promise holds" if self.holds else "it does not hold"
+
+    def __repr__(self) -> str:
+        lines = [f"<Audit: {self.outcome}; {self._size}>", *self._promises()]
+        faults = [f"  - {fault}" for fault in self.faults[:5]]
+        more = [f"  … and {len(self.faults) - 5} more"] if len(self.faults) > 5 else []
+        return "\n".join([*lines, *faults, *more])
+
+    @property
+    def _size(self) -> str:
+        """How large the table is; without quasi-identifiers there are no classes to tell."""
+        classes = f" in {self.classes:,} classes" if self.policy.quasi_identifiers else ""
+        return f"{self.records:,} records{classes}"
+
+    def _promises(self) -> list[str]:
+        return [
+            f"  {title}: asked {entry.model.asked}, attained {entry.attained if entry.decided else 'undecided'}"
+            for title, entry in zip(self.titles, self.models, strict=True)
+        ] + [f"  {one.title}: {one.told}" for one in self.perturbations]
+
+    def _repr_html_(self) -> str:
+        about = f"{self._size}, {self.suppressed:,} suppressed"
+        told = [
+            (title, entry.model.asked, entry.attained if entry.decided else "undecided", "yes" if entry.holds else "no")
+            for title, entry in zip(self.titles, self.models, strict=True)
+        ]
+        promises = write_table(["promise", "asked", "attained", "holds"], told) if told else ""
+        perturbed = [(one.title, one.told, "yes" if one.holds else "no") for one in self.perturbations]
+        promises += write_table(["perturbation", "tested", "holds"], perturbed) if perturbed else ""
+        lost = [(name, f"{values['certainty-penalty']:.1%}") for name, values in self.columns.items()]
+        losses = write_table(["column", "lost"], lost) if lost else ""
+        return write_heading(f"Audit: {self.outcome}; {about}") + promises + losses + write_list(self.faults)
+
     def having(self, made: Check) -> Audit:
         """Return the audit with a check that was made elsewhere, and its faults, in the place of that of its name."""
         checks = {**{check.name: check for check in self.checks}, made.name: made}
         return replace(self, checks=tuple(checks.values()), faults=(*self.faults, *made.faults))
 
-    def claiming(self, bound: float | None) -> Audit:
-        """Return the audit with what the search claims that no local recoding can go below."""
-        return replace(self, claimed_bound=bound)
+    def claiming(self, bound: float | None, bounds: Sequence[float | None] = ()) -> Audit:
+        """Return the audit with what the search claims that no local recoding can go below; and each perturbation."""
+        perturbed = claim_bounds(self.perturbations, bounds) if bounds else self.perturbations
+        return replace(self, claimed_bound=bound, perturbations=perturbed)
 
     @property
     def attained(self) -> dict[str, Any]:
@@ -158,9 +235,9 @@ class Audit:
                 got=f"{entry.attained} where {entry.model.asked} is asked",
             )
             for title, entry in zip(self.titles, self.models, strict=True)
-            if entry.counted and not entry.holds
+            if entry.counted and entry.decided and not entry.holds
         ]
-        if not self.models:
+        if not self.is_promised:
             broken = [Fault("nothing was promised: the policy names no model")]
         return [] if self.holds else [*broken, *self.faults]
 
@@ -174,8 +251,9 @@ class Audit:
         """Return the audit as plain data: the content of ``audit.json``."""
         return {
             "format": FORMAT,
-            "promised": bool(self.models),
-            "holds": self.holds if self.models else None,
+            "promised": self.is_promised,
+            "holds": self.holds if self.is_promised else None,
+            "decided": not self.is_undecided,
             "form": self.policy.output.form,
             "records": self.records,
             "published": self.published,
@@ -197,17 +275,31 @@ class Audit:
             "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in self.faults],
             "suppressed_as": {**self.starred_as, **({"left out": self.left_out} if self.left_out else {})},
             "measured": self.measured.to_dict(),
-            "thresholds": thresholds(self.measured.k),
-            "criteria": criteria(entry.model for entry in self.models if entry.holds and not self.is_linkable),
+            "thresholds": compare_thresholds(self.measured.k),
+            "criteria": assess_criteria(entry.model for entry in self.models if entry.holds and not self.is_linkable),
+            "guarantees": {name: {"name": one.key(), **one.parameters()} for name, one in self.guarantees.items()},
             "hygiene": [check.to_dict() for check in self.checks],
             "missing": self.missing,
             "policy_hash": self.policy.hash,
+            "context": tell_context(self.policy),
+            "residual_risk": compare_risk(self.policy, self.risk_before, self.risk),
+            "variables": describe_variables(self.guarantees, self.policy),
+            **({"perturbations": [one.to_dict() for one in self.perturbations]} if self.perturbations else {}),
             **({} if self.statistics is None else {"statistics": self.statistics}),
         } | (
             {}
             if self.claimed_bound is None
-            else {"bound": self.claimed_bound, "bound_is": "claimed by the search; the audit did not count it"}
+            else {
+                "bound": self.claimed_bound,
+                "bound_is": "claimed by the search; the audit did not count it",
+                **({"bound_is_weak": True} if 2.0 * self.claimed_bound < self._lost else {}),
+            }
         )
+
+    @property
+    def _lost(self) -> float:
+        measured = self.utility.get("certainty-penalty")
+        return 0.0 if measured is None else float(measured.total)
 
     def to_json(self) -> str:
         """Return the audit as JSON."""

@@ -10,6 +10,7 @@ def run() -> None:
     """Run the command ``shoal``; a user's mistake is told in words and ends with 1 (usage: 2)."""
     from shoal.cli.app import app
     from shoal.cli.show import print_error
+    from shoal.cli.terminal import print_text
     from shoal.errors import ShoalError
 
     # docker stop, systemd and timeout end politely: leave as after Ctrl-C, with nothing half-written
@@ -25,5 +26,5 @@ def run() -> None:
         print_error(ShoalError("the operating system refused", got=str(error)), as_json="--json" in sys.argv[1:])
         sys.exit(1)
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        print_text("interrupted; nothing was written", on_stderr=True)
         sys.exit(130)

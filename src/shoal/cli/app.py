@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from shoal.cli import show
-from shoal.cli.audit import audit
+from shoal.cli.audit import audit_release
+from shoal.cli.compare import compare
 from shoal.cli.gateway import gateway, gateway_key, query
+from shoal.cli.gateway_ledger import app as gateway_ledger_app
 from shoal.cli.hierarchy import app as hierarchy_app
 from shoal.cli.options import (
     Data,
-    Delimiter,
-    Encoding,
     Engine,
     Json,
     Master,
@@ -22,13 +22,14 @@ from shoal.cli.options import (
     Out,
     PolicyFile,
     Quiet,
-    Quote,
-    Sheet,
-    on_spark,
-    reading_options,
+    Reading,
+    is_for_spark,
+    reads_files,
     refuse_with_memory,
 )
 from shoal.cli.policy import app as policy_app
+from shoal.cli.terminal import print_text
+from shoal.encoding.progress import watch_progress
 
 app = typer.Typer(
     name="shoal",
@@ -41,36 +42,44 @@ app = typer.Typer(
 )
 app.add_typer(hierarchy_app, name="hierarchy")
 app.add_typer(policy_app, name="policy")
+app.add_typer(gateway_ledger_app, name="gateway-ledger")
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from shoal import __version__
 
-        print(f"shoal {__version__}")
+        print_text(f"shoal {__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def main(
+def accept_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Turn a table about people into a table that can be published: policy in, verified release out."""
 
 
-@app.command()
-def suggest(
+@app.command("suggest")
+@reads_files
+def suggest_policy(
+    reading: Reading,
     data: Data,
     k: Annotated[int, typer.Option(help="The k to draft for.", min=2)] = 5,
     preset: Annotated[
         str | None, typer.Option(help="A published rule to follow instead; shoal list presets shows them.")
     ] = None,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--for", help="The column that readers want to explain; quasi-identifiers weigh what they tell of it."
+        ),
+    ] = None,
+    weigh: Annotated[
+        str | None, typer.Option(help="identifying: weigh quasi-identifiers by how identifying they are.")
+    ] = None,
 ) -> None:
     """Draft a policy from the data, with the reasons as comments.
 
@@ -78,36 +87,35 @@ def suggest(
     """
     from shoal.explore.suggest import suggest as draft
 
-    print(draft(data, k=k, preset=preset, **reading_options(delimiter, quote, encoding, sheet)), end="")
+    print_text(str(draft(data, k=k, preset=preset, target=target, weigh=weigh, **reading)), end="")
 
 
-@app.command()
-def check(
+@app.command("check")
+@reads_files
+def check_policy(
+    reading: Reading,
     data: Data,
     policy: PolicyFile,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
 ) -> None:
     """Say whether a policy fits a table: every misfit at once. Exit 0 or 1."""
-    from shoal.engines.memory.source import open_table
     from shoal.policy import Policy
 
-    faults = Policy.read(policy).check(open_table(data, **reading_options(delimiter, quote, encoding, sheet)))
+    faults = Policy.read(policy).check(data, **reading)
     if json:
         fits = all(fault.kind == "warning" for fault in faults)
         show.print_json({"fits": fits, "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in faults]})
     elif not quiet:
         lines = [f"warning: {fault}" if fault.kind == "warning" else str(fault) for fault in faults]
-        print("\n".join(lines) or "The policy fits the table.")
+        print_text("\n".join(lines) or "The policy fits the table.")
     raise typer.Exit(1 if any(fault.kind != "warning" for fault in faults) else 0)
 
 
-@app.command()
-def anonymize(
+@app.command("anonymize")
+@reads_files
+def make_release(
+    reading: Reading,
     data: Data,
     policy: PolicyFile,
     out: Out,
@@ -132,17 +140,15 @@ def anonymize(
     ] = True,
     key: Annotated[
         Path | None,
-        typer.Option(help="The file of the key for pseudonyms; SHOAL_KEY in the environment by default."),
+        typer.Option(
+            help="The file of the key for pseudonyms and shifted dates; SHOAL_KEY in the environment by default."
+        ),
     ] = None,
     engine: Engine = "local",
     master: Master = None,
     memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
 ) -> None:
     """Make a release: the published table, its audit, a report and a manifest.
 
@@ -158,79 +164,39 @@ def anonymize(
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
-    if on_spark(engine, master, subjects, bound, key, delimiter, quote, encoding, sheet, memory):
-        show.release_with_spark(data, policy, out, format, master, statistics=statistics, as_json=json, quiet=quiet)
+    if is_for_spark(engine, master, subjects, bound, key, reading, memory):
+        from shoal.spark.job import release_of as release_with_spark
+
+        with watch_progress(quiet or json) as progress:
+            release, files = release_with_spark(
+                data, policy, out, format=format, master=master, statistics=statistics, progress=progress
+            )
+        show.print_release(release, files, as_json=json, quiet=quiet)
         return
-    given, asked = reading_options(delimiter, quote, encoding, sheet), Policy.read(policy)
+    asked = Policy.read(policy)
     effort = None if bound is None else LowerBound(effort=bound)
     if memory is not None:
-        refuse_with_memory(sheet=sheet)
+        refuse_with_memory(sheet=reading.get("sheet"))
     if subjects is not None:
         require_persons(asked, subjects)
-    with show.show_progress(quiet or json) as progress:
-        release = release_of(data, asked, memory=memory, progress=progress, bound=effort, key=key, **given)
+    with watch_progress(quiet or json) as progress:
+        release = release_of(data, asked, memory=memory, progress=progress, bound=effort, key=key, **reading)
         files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)
-    if json:
-        show.print_written_audit(files)
-    elif not quiet:
-        show.print_summary(release.audit, files, show.describe_search(release))
+    show.print_release(release, files, as_json=json, quiet=quiet)
 
 
-app.command()(audit)
+app.command("audit")(audit_release)
 
 
-@app.command()
-def compare(
-    data: Data,
-    policy: PolicyFile,
-    k: Annotated[str, typer.Option("--k", help="Values of k, for example 2,5,10.")] = "2,5,10",
-    algorithms: Annotated[str, typer.Option(help="Algorithms, for example mondrian,exhaustive; all by default.")] = "",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write compare.html, .csv and .json there.")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-) -> None:
-    """Run several algorithms at several k and put what they lose side by side.
-
-    With --out also draw loss against k, with what no local recoding can go below.
-    """
-    from shoal.engines.memory.source import open_table
-    from shoal.explore.compare import compare as compare_all
-    from shoal.explore.write import write_rows
-    from shoal.policy import Policy
-    from shoal.reporting.tradeoff_page import write_tradeoff_page as write_tradeoff
-
-    values = _whole_numbers(k)
-    chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
-    with show.show_progress(quiet or json) as progress:
-        source = open_table(data, **reading_options(delimiter, quote, encoding, sheet))
-        asked = Policy.read(policy)
-        rows = compare_all(source, asked, values, chosen, progress=progress)
-    if out is not None:
-        write_rows(rows, out, "compare")
-        write_tradeoff(rows, out / "compare.html")
-    if json:
-        show.print_json(rows)
-    elif not quiet:
-        show.print_comparison(rows, asked.loss.key())
+app.command("compare")(compare)
 
 
-def _whole_numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise typer.BadParameter(
-            f"must be whole numbers with commas between them; got {text!r}", param_hint="--k"
-        ) from None
-
-
-@app.command()
-def lattice(
+@app.command("lattice")
+@reads_files
+def show_lattice(
+    reading: Reading,
     data: Data,
     policy: PolicyFile,
     out: Annotated[
@@ -239,60 +205,57 @@ def lattice(
     json: Json = False,
     quiet: Quiet = False,
     most: Annotated[int, typer.Option(help="How many nodes to print, the least loss first.", min=1)] = 20,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
 ) -> None:
     """Show every full-domain recoding: attained k, suppressed records and losses.
 
     With --out also draw them: the lattice, k against loss, and the Pareto front of the two.
     """
-    from shoal.engines.memory.source import open_table
+    from shoal.engines.memory.source import open_in_memory
     from shoal.explore.lattice import lattice as every_node
     from shoal.explore.write import write_rows
     from shoal.policy import Policy
-    from shoal.reporting.lattice_page import write_lattice_page as write_drawings
+    from shoal.reporting.lattice_page import write_lattice_page
 
-    with show.show_progress(quiet or json) as progress:
-        source = open_table(data, **reading_options(delimiter, quote, encoding, sheet))
+    with watch_progress(quiet or json) as progress:
         asked = Policy.read(policy)
+        source = open_in_memory(data, asked.reading, **reading)
         nodes = every_node(source, asked, progress=progress)
     k = asked.k if asked.k > 1 else None
     files: dict[str, Path] = {}
     if out is not None:
-        write_rows([_flat(node) for node in nodes], out, "lattice")
-        files = {**write_drawings(nodes, out, asked=k), "table": out / "lattice.csv", "json": out / "lattice.json"}
+        write_rows([_flatten_node(node) for node in nodes], out, "lattice")
+        files = {**write_lattice_page(nodes, out, asked=k), "table": out / "lattice.csv", "json": out / "lattice.json"}
     if json:
         show.print_json({"nodes": nodes})
     elif not quiet and nodes:
         loss = next(iter(nodes[0]["losses"]))
         best = sorted(nodes, key=lambda node: (node["suppressed"] > node["allowed"], node["losses"][loss]))[:most]
         columns = [*nodes[0]["levels"], "k", "suppressed", *nodes[0]["losses"], "distortion"]
-        rows = [[_flat(node)[name] for name in columns] for node in best]
+        rows = [[_flatten_node(node)[name] for name in columns] for node in best]
         show.print_table(columns, rows, f"{len(nodes)} nodes; the {len(best)} with the least {loss}")
         show.print_front(nodes, k)
         for name, path in files.items():
-            print(f"{name + ':':<10}{path}")
+            print_text(f"{name + ':':<10}{path}")
 
 
-def _flat(node: dict[str, object]) -> dict[str, object]:
-    levels, losses = node["levels"], node["losses"]
-    assert isinstance(levels, dict)
-    assert isinstance(losses, dict)
-    return {**levels, "k": node["k"], "suppressed": node["suppressed"], **losses, "distortion": node["distortion"]}
+def _flatten_node(node: dict[str, Any]) -> dict[str, Any]:
+    figures = {name: node[name] for name in ("k", "suppressed")}
+    return {**node["levels"], **figures, **node["losses"], "distortion": node["distortion"]}
 
 
 @app.command(name="list")
 def list_entries(
     family: Annotated[
-        str, typer.Argument(help="algorithms, models, hierarchies, utility, risk or presets.", show_default=False)
+        str,
+        typer.Argument(
+            help="algorithms, models, hierarchies, utility, risk, perturbations or presets.", show_default=False
+        ),
     ],
     json: Json = False,
 ) -> None:
     """List what is inside: name, what it does, its parameters."""
     from shoal.errors import nearest
-    from shoal.registry import FAMILIES, describe
+    from shoal.registry import FAMILIES, describe_family
 
     if family == "presets":
         show.print_presets(as_json=json)
@@ -300,7 +263,7 @@ def list_entries(
     if family not in FAMILIES:
         known = [*FAMILIES, "presets"]
         raise typer.BadParameter(f"no such family: {family!r}; {nearest(family, known)}", param_hint="FAMILY")
-    rows = describe(family)
+    rows = describe_family(family)
     if json:
         show.print_json(rows)
     else:
@@ -322,14 +285,11 @@ def demo(out: Out = Path("shoal-demo"), json: Json = False, quiet: Quiet = False
     from shoal.pipeline.anonymize import anonymize as release_of
 
     if not (quiet or json):
-        print("Anonymizing UCI Adult with shoal's own policy (the first run compiles the search, a few seconds) …")
+        print_text("Anonymizing UCI Adult with shoal's own policy (the first run compiles the search, a few seconds) …")
     table, policy = datasets.load("adult")
-    with show.show_progress(quiet or json) as progress:
+    with watch_progress(quiet or json) as progress:
         release = release_of(table, policy, progress=progress)
         files = release.write(out)
         policy.write(out / "policy.yaml")
     files["policy"] = out / "policy.yaml"
-    if json:
-        show.print_written_audit(files)
-    elif not quiet:
-        show.print_summary(release.audit, files, show.describe_search(release))
+    show.print_release(release, files, as_json=json, quiet=quiet)

@@ -9,33 +9,25 @@ import typer
 
 from shoal.cli import show
 from shoal.cli import statistics as about
-from shoal.cli.options import (
-    ClassColumn,
-    Delimiter,
-    Encoding,
-    Json,
-    Memory,
-    Quiet,
-    Quote,
-    Sheet,
-    Standing,
-    reading_options,
-    refuse_with_memory,
-)
+from shoal.cli.options import Json, Memory, Quiet, Reading, choose_audit_policy, reads_files, refuse_with_memory
+from shoal.cli.terminal import print_text
+from shoal.encoding.progress import watch_progress
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
 
 
-def _audit_schema(asked: bool) -> None:
+def _print_schema(asked: bool) -> None:
     if asked:
-        from shoal.auditing.schema import schema
+        from shoal.auditing.schema import build_audit_schema
 
-        show.print_json(schema())
+        show.print_json(build_audit_schema())
         raise typer.Exit
 
 
-def audit(
+@reads_files
+def audit_release(
+    reading: Reading,
     release: Annotated[Path, typer.Argument(help="The published table, anybody's.", show_default=False)],
     policy: Annotated[
         Path | None,
@@ -58,7 +50,7 @@ def audit(
         ),
     ] = "",
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="The original table, for losses and the risk before.", show_default=False),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write an HTML report.", show_default=False)] = None,
@@ -72,10 +64,14 @@ def audit(
     statistics: Annotated[
         bool, typer.Option("--statistics", help="Compare the distributions of both tables; needs --original.")
     ] = False,
-    standing: Standing = None,
-    class_column: ClassColumn = None,
+    standing: Annotated[
+        str | None, typer.Option(help="What stands for a published range in --statistics: midpoint, uniform or class.")
+    ] = None,
+    class_column: Annotated[
+        str | None, typer.Option(help="Also learn this column from the release in --statistics; needs scikit-learn.")
+    ] = None,
     schema: Annotated[
-        bool, typer.Option("--schema", callback=_audit_schema, is_eager=True, help="Print the JSON Schema of --json.")
+        bool, typer.Option("--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of --json.")
     ] = False,
     attacks: Annotated[bool, typer.Option("--attacks", help="Run every attack that the given tables allow.")] = False,
     attack: Annotated[
@@ -87,15 +83,20 @@ def audit(
     earlier: Annotated[
         list[Path] | None, typer.Option(help="An earlier release about the same people; may be repeated.")
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file of the key, where dates are shifted and --original is given; SHOAL_KEY by default."
+        ),
+    ] = None,
     memory: Memory = None,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
 ) -> None:
-    """Count a published table again. Exit 0 only if every promise holds.
+    """Count a published table again. Exit 0 only if every promise holds, 1 if one does not.
+
+    Exit 3 if nothing fails that can be counted here, and the rest only by the owner: persons, where the subject is not
+    published. It is told first, with how the owner counts it (--subjects).
 
     Without a policy, given only what the columns are, the table is measured: exit 0 if it could be counted.
     The options for reading are for the original; how the release is written is detected, and the second file of a
@@ -103,16 +104,16 @@ def audit(
     told; whether they matter is for a person to judge, and the exit code does not depend on them.
     """
     from shoal.auditing import OwnerView
-    from shoal.cli.audit_options import choose_audit_policy
-    from shoal.engines.memory.source import open_table
+    from shoal.engines.memory.source import open_in_memory
     from shoal.pipeline.audit import audit as audit_of
 
     if external and report is None:
         raise typer.BadParameter("is about the report: say where to write it (--report FILE)", param_hint="--external")
-    promised = choose_audit_policy(policy, quasi_identifiers, sensitive, identifiers)
-    options = reading_options(delimiter, quote, encoding, sheet)
+    promised = choose_audit_policy(
+        policy, quasi_identifiers=quasi_identifiers, sensitive=sensitive, identifiers=identifiers
+    )
     compared = about.choose_statistics(statistics, standing, class_column, original=original)
-    with show.show_progress(quiet or json) as progress:
+    with watch_progress(quiet or json) as progress:
         if memory is not None:
             refuse_with_memory(
                 subjects=subjects,
@@ -120,9 +121,9 @@ def audit(
                 attack=attack,
                 external_table=external_table,
                 earlier=earlier,
-                sheet=sheet,
+                sheet=reading.get("sheet"),
             )
-        owned = {} if subjects is None else open_table(subjects).frame.to_dict()
+        owned = {} if subjects is None else open_in_memory(subjects).frame.to_dict()
         requested_k = {name: owned.pop(name) for name in promised.requested_k if name in owned} or None
         checked = audit_of(
             release,
@@ -134,8 +135,9 @@ def audit(
             external=external_table,
             earlier=earlier or (),
             memory=memory,
+            key=key,
             progress=progress,
-            **({} if original is None else options),
+            **({} if original is None else reading),
         )
     if report is not None:
         from shoal.reporting import report as write_report
@@ -144,15 +146,17 @@ def audit(
     if json:
         show.print_json(checked.to_dict())
     elif not quiet:
-        _tell(checked, report, attacked=bool(attacks or attack or external_table or earlier))
+        _print_audit(checked, report, attacked=bool(attacks or attack or external_table or earlier))
+    if checked.is_undecided:
+        raise typer.Exit(3)
     raise typer.Exit(0 if checked.holds or (not checked.models and checked.is_counted) else 1)
 
 
-def _tell(checked: Audit, report: Path | None, *, attacked: bool) -> None:
-    """Print what was found, then what is wrong."""
-    told = [] if checked.statistics is None else about.format_statistics(checked.statistics)
-    show.print_summary(checked, {} if report is None else {"report": report}, told)
+def _print_audit(checked: Audit, report: Path | None, *, attacked: bool) -> None:
+    compared = [] if checked.statistics is None else about.format_statistics(checked.statistics)
+    show.print_summary(checked, {} if report is None else {"report": report}, compared)
     if attacked:
         show.print_attacks(checked.attacks)
     for fault in checked.failures() if checked.models else checked.faults:
-        print(f"  - {fault}")
+        if fault.kind != "undecided":  # told first
+            print_text(f"  - {fault}")

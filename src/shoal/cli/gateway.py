@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli import show
 from shoal.cli.options import Quiet
+from shoal.cli.terminal import print_bytes, print_text
 
 if TYPE_CHECKING:
     from shoal.gateway.client import ClientAnswer, GatewayClient
@@ -54,9 +55,9 @@ def gateway_key(
     if key != name and not key.startswith(f"{name}."):
         raise typer.BadParameter(f"a key of {name} begins with {name}. (with a dot)", param_hint="--stdin")
     if not stdin:
-        print(f"The key, for {name}: {key}")
-        print("The line for gateway.yaml, under clients:")
-    print(f"  {_quote(name)}: {{key: '{hash_key(key)}'}}")
+        print_text(f"The key, for {name}: {key}")
+        print_text("The line for gateway.yaml, under clients:")
+    print_text(f"  {_quote(name)}: {{key: '{hash_key(key)}'}}")
 
 
 def _quote(name: str) -> str:
@@ -101,19 +102,21 @@ def _show(answer: ClientAnswer, out: Path | None, quiet: bool) -> None:
     show.print_table(answer.table.columns, answer.table.rows())
     if quiet:
         return
-    print(file=sys.stderr)
+    print_text(on_stderr=True)
     for decision in answer.explanation["decisions"]:
-        print(f"{decision['owner']}: {_describe(decision)}", file=sys.stderr)
+        print_text(f"{decision['owner']}: {_describe(decision)}", on_stderr=True)
     for owner, faults in answer.explanation["refusals"].items():
-        print(f"{owner}: refused: {'; '.join(fault['what'] for fault in faults)}", file=sys.stderr)
+        print_text(f"{owner}: refused: {'; '.join(fault['what'] for fault in faults)}", on_stderr=True)
     for note in answer.explanation["notes"]:
-        print(f"note: {note}", file=sys.stderr)
-    print(f"request {answer.request}", file=sys.stderr)
+        print_text(f"note: {note}", on_stderr=True)
+    print_text(f"request {answer.request}", on_stderr=True)
 
 
 def _describe(decision: dict[str, object]) -> str:
     threshold = "no threshold" if decision["threshold"] is None else f"threshold {decision['threshold']:g}"
     weight = f"weight {decision['total']:g}, {threshold}"
+    if decision["action"] == "count":
+        return "counted, blurred as the notes say"
     if decision["action"] == "release":
         return f"as it is ({weight})"
     attained = decision["attained"]
@@ -130,8 +133,7 @@ def _write(data: bytes, out: Path | None) -> None:
     if out is None:
         if sys.stdout.isatty() and not _is_text(data):
             raise typer.BadParameter("this format is not for a screen: give --out", param_hint="--format")
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        print_bytes(data)
         return
     new = out.with_name(f".{out.name}.part")
     try:

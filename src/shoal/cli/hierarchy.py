@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin
 import typer
 
 from shoal.cli import show
-from shoal.cli.options import Data, Json
+from shoal.cli.options import Data, Json, Reading, reads_files
+from shoal.cli.terminal import print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shoal.engines.memory.source import MemoryTable
     from shoal.policy import Policy
 
 app = typer.Typer(help="Build, draw, check and compare hierarchies.", no_args_is_help=True)
@@ -31,8 +33,10 @@ _EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @app.command(context_settings=_EXTRA)
+@reads_files
 def build(
     context: typer.Context,
+    reading: Reading,
     data: Data,
     column: Column,
     method: Method = None,
@@ -46,7 +50,8 @@ def build(
     """Build the levels of a column. A builder's parameters are options, for example --widths 5,10,20."""
     from shoal.explore.hierarchy import inspect
 
-    inspection = inspect(data, column, _policy(context, data, column, method, policy, k))
+    table, asked = _open(context, data, reading, column, method, policy, k)
+    inspection = inspect(table, column, asked)
     if out is not None:
         inspection.write(out)
     if json:
@@ -54,13 +59,15 @@ def build(
         return
     if inspection.compared:
         _print_candidates(inspection.compared)
-        print()
+        print_text()
     show.print_levels(inspection.rows)
 
 
 @app.command(context_settings=_EXTRA)
+@reads_files
 def draw(
     context: typer.Context,
+    reading: Reading,
     data: Data,
     column: Column,
     method: Method = None,
@@ -77,17 +84,20 @@ def draw(
 
     if out is not None and out.suffix.lower() not in (".svg", ".html", ".htm"):
         raise typer.BadParameter(f"must end with .svg or .html; got {out.name!r}", param_hint="--out")
-    inspection = inspect(data, column, _policy(context, data, column, method, policy, k))
+    table, asked = _open(context, data, reading, column, method, policy, k)
+    inspection = inspect(table, column, asked)
     if out is not None:
         inspection.draw(out)
     show.print_tree(inspection.rows, most)
     if out is not None:
-        print(f"drawing: {out}")
+        print_text(f"drawing: {out}")
 
 
-@app.command(context_settings=_EXTRA)
-def check(
+@app.command("check", context_settings=_EXTRA)
+@reads_files
+def check_levels(
     context: typer.Context,
+    reading: Reading,
     data: Data,
     column: Column,
     method: Method = None,
@@ -103,7 +113,8 @@ def check(
     from shoal.explore.hierarchy import hierarchy_faults
 
     try:
-        every = hierarchy_faults(data, column, _policy(context, data, column, method, policy, k))
+        table, asked = _open(context, data, reading, column, method, policy, k)
+        every = hierarchy_faults(table, column, asked)
     except HierarchyError as error:  # a file that is no tree is what the command is asked to find
         every = list(error.faults)
     faults = [fault for fault in every if fault.kind != "note"]
@@ -113,21 +124,25 @@ def check(
         lists = {kind: [fault.to_dict() for fault in listed] for kind, listed in kinds.items()}
         show.print_json({"fits": not faults, **lists})
     else:
-        print("\n".join(str(fault) for fault in faults) or "The hierarchy fits the column.")
+        print_text("\n".join(str(fault) for fault in faults) or "The hierarchy fits the column.")
         for note in notes:
-            print(f"Note: {note}")
+            print_text(f"Note: {note}")
     raise typer.Exit(1 if faults else 0)
 
 
-@app.command()
-def compare(data: Data, column: Column, k: K = 5, policy: FromPolicy = None, json: Json = False) -> None:
+@app.command("compare")
+@reads_files
+def compare_levels(
+    reading: Reading, data: Data, column: Column, k: K = 5, policy: FromPolicy = None, json: Json = False
+) -> None:
     """Build every hierarchy that fits a column, and say what each costs at k. The best comes first."""
+    from shoal.engines.memory.source import open_in_memory
     from shoal.explore.hierarchy import compare_candidates, draft_policy
     from shoal.policy import Policy
 
-    rows = compare_candidates(
-        data, column, draft_policy(data, column, {}, k=k) if policy is None else Policy.read(policy)
-    )
+    asked = None if policy is None else Policy.read(policy)
+    table = open_in_memory(data, None if asked is None else asked.reading, **reading)
+    rows = compare_candidates(table, column, draft_policy(table, column, {}, k=k) if asked is None else asked)
     if json:
         show.print_json({"column": column, "compared": rows})
     else:
@@ -155,21 +170,33 @@ def _verdict(row: dict[str, Any]) -> str:
     return "chosen" if row["chosen"] else "" if row["nested"] else "does not nest"
 
 
-def _policy(context: typer.Context, data: Path, column: str, method: str | None, policy: Path | None, k: int) -> Policy:
-    """Return the policy that holds the hierarchy: a file, or one made from the method and its parameters."""
+def _open(
+    context: typer.Context,
+    data: str,
+    reading: Reading,
+    column: str,
+    method: str | None,
+    policy: Path | None,
+    k: int,
+) -> tuple[MemoryTable, Policy]:
+    """Return the table, and the policy that holds the hierarchy: a file, or one made of the method and its
+    parameters."""
+    from shoal.engines.memory.source import open_in_memory
     from shoal.explore.hierarchy import draft_policy
     from shoal.policy import Policy
 
     if policy is not None:
         if method is not None or context.args:
             raise typer.BadParameter("takes the place of --method and its parameters", param_hint="--policy")
-        return Policy.read(policy)
+        asked = Policy.read(policy)
+        return open_in_memory(data, asked.reading, **reading), asked
     given = _pairs(context.args)
     if method is None and "file" in given:
         method = "tree"
     if method is None:
         raise typer.BadParameter("say --method, --policy, or --file for a tree", param_hint="--method")
-    return draft_policy(data, column, {"hierarchy": method, **_parameters(method, given)}, k=k)
+    table = open_in_memory(data, **reading)
+    return table, draft_policy(table, column, {"hierarchy": method, **_parameters(method, given)}, k=k)
 
 
 def _pairs(arguments: Sequence[str]) -> dict[str, str]:
@@ -197,7 +224,7 @@ def _parameters(method: str, given: dict[str, str]) -> dict[str, Any]:
         is_list = get_origin(kinds.get(name)) is tuple or name == "boundaries"
         bare = not text.startswith(("[", "{"))
         try:
-            value = notation.load(f"[{text}]" if bare and (is_list or "," in text) else text)
+            value = notation.parse(f"[{text}]" if bare and (is_list or "," in text) else text)
         except notation.Error:
             raise typer.BadParameter(f"cannot be read: {text!r}", param_hint=f"--{name}") from None
         parameters[name] = value

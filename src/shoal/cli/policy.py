@@ -9,12 +9,13 @@ import typer
 
 from shoal.cli import show
 from shoal.cli.options import Json
+from shoal.cli.terminal import print_text
 
 app = typer.Typer(help="Look at policy files.", no_args_is_help=True)
 
 
-@app.command()
-def schema() -> None:
+@app.command("schema")
+def print_policy_schema() -> None:
     """Print the JSON Schema of policy files, so that editors complete and check them."""
     from shoal.policy import Policy
 
@@ -33,7 +34,7 @@ def show_policy(
     if json:
         show.print_json({"hash": read.hash, "policy": read.effective()})
     else:
-        print(f"# {read.hash}\n{read.to_yaml(defaults=True)}", end="")
+        print_text(f"# {read.hash}\n{read.to_yaml(defaults=True)}", end="")
 
 
 @app.command(name="import")
@@ -50,7 +51,7 @@ def import_policy(
 
     text = to_yaml(*to_policy(read_config(config)))
     if out is None:
-        print(text, end="")
+        print_text(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        print(f"Written to {out}.")
+        print_text(f"Written to {out}.")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from shoal.cli.terminal import open_console, print_text, print_wide
+from shoal.encoding.terminal import escape_line
 from shoal.errors import Infeasible, ShoalError
 
 if TYPE_CHECKING:
@@ -15,42 +15,21 @@ if TYPE_CHECKING:
 
     from shoal.auditing import Audit
     from shoal.auditing.attacks import Attacks
-    from shoal.encoding.types import Progress
+    from shoal.auditing.verdict import ModelAudit
     from shoal.hierarchies._nodes import Node, Row
     from shoal.pipeline.release import Release
 
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
-    print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    print_text(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
-def print_written_audit(files: dict[str, Path]) -> None:
-    """Print the audit of a release as it was written, and where its files are."""
-    audit = json.loads(files["audit"].read_text(encoding="utf-8"))
-    print_json({**audit, "files": {name: str(path) for name, path in files.items()}})
-
-
-def release_with_spark(
-    data: Path,
-    policy: Path,
-    out: Path,
-    format: str | None,
-    master: str | None,
-    *,
-    statistics: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Make a release with Spark, and print what a person or a script wants to know of it."""
-    from shoal.spark.job import release_of
-
-    with show_progress(quiet or as_json) as report_progress:
-        release, files = release_of(
-            data, policy, out, format=format, master=master, statistics=statistics, progress=report_progress
-        )
+def print_release(release: Release, files: dict[str, Path], *, as_json: bool, quiet: bool) -> None:
+    """Print what a person wants to know of a release that was written, or its audit and files for scripts."""
     if as_json:
-        print_written_audit(files)
+        audit = json.loads(files["audit"].read_text(encoding="utf-8"))
+        print_json({**audit, "files": {name: str(path) for name, path in files.items()}})
     elif not quiet:
         print_summary(release.audit, files, describe_search(release))
 
@@ -66,11 +45,9 @@ def print_error(error: ShoalError, *, as_json: bool) -> None:
                 "attainable": error.attainable,
                 "relaxations": [{"change": r.text, "loss": r.loss} for r in error.relaxations],
             }
-        print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+        print_json(data)
         return
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = open_console(on_stderr=True, soft_wrap=True)
     console.print(f"[bold red]{error.title}[/]")
     console.print(error.render(), markup=False)
 
@@ -79,23 +56,24 @@ def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", *, right: Sequence[str] = ()
 ) -> None:
     """Print a table for people; numbers, and the columns that are named, on the right."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    shown = Table(
+        title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
     for index, name in enumerate(columns):
         numeric = name in right or all(isinstance(row[index], (int, float)) or row[index] is None for row in rows)
-        shown.add_column(name, justify="right" if numeric and rows else "left", overflow="fold")
+        shown.add_column(Text(escape_line(name)), justify="right" if numeric and rows else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(_cell(value) for value in row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(shown)
+        shown.add_row(*(Text(_format_cell(value)) for value in row))
+    print_wide(shown)
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return "-"
-    text = f"{value:.4f}" if isinstance(value, float) else str(value)
-    return text.replace("[", "\\[")
+    return f"{value:.4f}" if isinstance(value, float) else escape_line(str(value))
 
 
 def print_comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
@@ -107,30 +85,33 @@ def print_comparison(rows: Sequence[Mapping[str, Any]], loss: str) -> None:
         if row.get("infeasible"):
             reasons.setdefault((row["algorithm"], row["infeasible"]), []).append(str(row["k"]))
     for (algorithm, reason), asked in reasons.items():
-        print(f"{algorithm}, k = {', '.join(asked)}: {reason}")
+        print_text(f"{algorithm}, k = {', '.join(asked)}: {reason}")
 
 
 def print_summary(audit: Audit, files: dict[str, Path], about_the_search: Iterable[str] = ()) -> None:
     """Print what a person wants to know of a release, and what the search tells of itself."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
+    console = open_console(soft_wrap=True)
     verdict = "[bold green]every promise holds[/]" if audit.holds else "[bold red]it does not hold[/]"
-    if not audit.models:
+    if not audit.is_promised:
         verdict = "measured; nothing was promised" if audit.is_counted else "[bold red]it could not be counted[/]"
+    if audit.is_undecided:
+        verdict = (
+            "[bold yellow]undecided[/]: nothing fails that can be counted from outside; the rest only the owner counts"
+        )
     if audit.shows_nothing:
         verdict += ", but [bold red]the table shows nothing[/]: every record is * in every quasi-identifier"
     console.print(f"Audit of the written file: {verdict}")
-    for line in [] if audit.models or not audit.is_counted else format_measures(audit):
+    for fault in audit.undecided:
+        console.print(f"  - {fault}", markup=False)
+    for line in [] if audit.is_promised or not audit.is_counted else format_measures(audit):
         console.print(f"  {line}", markup=False)
     for title, entry in zip(audit.titles, audit.models, strict=True):
         is_bare = title == entry.model.key() and entry.model.sensitive_columns
         about = f" on {', '.join(entry.model.sensitive_columns)}" if is_bare else ""
-        console.print(f"  {title}{about}: asked {entry.model.asked}, attained {entry.attained}", markup=False)
-    share = audit.suppressed / audit.records if audit.records else 0.0
-    console.print(
-        f"  records: {audit.records:,} in {audit.classes:,} classes; suppressed {audit.suppressed:,} ({share:.1%})"
-    )
+        console.print(f"  {title}{about}: asked {entry.model.asked}, {_format_attained(entry)}", markup=False)
+    for line in format_perturbations(audit):
+        console.print(f"  {line}", markup=False)
+    console.print(f"  {_count_records(audit)}", markup=False)
     if "certainty-penalty" in audit.utility:
         lost = audit.utility["certainty-penalty"].total
         console.print(f"  loss: {lost:.1%} of the detail in the quasi-identifiers (certainty penalty {lost:.4f})")
@@ -147,6 +128,28 @@ def print_summary(audit: Audit, files: dict[str, Path], about_the_search: Iterab
         console.print(f"  {line}", markup=False)
     for name, path in files.items():
         console.print(f"  {name + ':':<10}{path}", markup=False)
+
+
+def _count_records(audit: Audit) -> str:
+    if not audit.policy.quasi_identifiers:
+        return f"records: {audit.records:,}, of which {audit.published:,} are published; no classes to count"
+    share = audit.suppressed / audit.records if audit.records else 0.0
+    return f"records: {audit.records:,} in {audit.classes:,} classes; suppressed {audit.suppressed:,} ({share:.1%})"
+
+
+def format_perturbations(audit: Audit) -> Iterator[str]:
+    """Yield what was promised of perturbed columns, and what the audit tested."""
+    from shoal.reporting.perturbed import describe_perturbations
+
+    for one in describe_perturbations(audit):
+        parameters = f" ({one['parameters']})" if one["parameters"] else ""
+        yield f"{one['name']} of {one['columns']}: {one['guarantee']}{parameters}, {one['outcome']}"
+        yield from (f"  {outcome}: {asks}{f' ({why})' if why else ''}" for asks, outcome, why in one["tests"])
+        yield from (f"  {name}: {one[name]}" for name in ("lost", "bound") if one[name])
+
+
+def _format_attained(entry: ModelAudit) -> str:
+    return f"attained {entry.attained}" if entry.decided else "undecided from outside"
 
 
 def format_measures(audit: Audit) -> Iterator[str]:
@@ -178,21 +181,23 @@ def print_attacks(tried: Attacks) -> None:
             one.risk.key(),
             one.finding.on,
             "LEAK" if one.finding.found else "no",
-            ", ".join(f"{name} {_brief(value)}" for name, value in one.finding.measured.items() if _is_brief(value)),
+            ", ".join(
+                f"{name} {_format_brief(value)}" for name, value in one.finding.measured.items() if _is_plain(value)
+            ),
             one.finding.left_out,
         ]
         for one in tried.run
     ]
     print_table(["attack", "on", "leak", "measured", "left out"], rows)
     for name, reason in tried.not_run.items():
-        print(f"  not run: {name}: {reason}")
+        print_text(f"  not run: {name}: {reason}")
 
 
-def _is_brief(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _brief(value: Any) -> str:
+def _format_brief(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -221,33 +226,11 @@ def print_presets(*, as_json: bool) -> None:
         for one in PRESETS.values()
     ]
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     asked = [", ".join(f"{model.key()} {model.asked}" for model in one.models) or "-" for one in PRESETS.values()]
     shown = [[row["name"], models, row["summary"], row["source"]] for row, models in zip(rows, asked, strict=True)]
     print_table(["name", "models", "what it asks for", "source"], shown)
-
-
-@contextmanager
-def show_progress(quiet: bool) -> Iterator[Progress]:
-    """Show progress on stderr while work is done, if someone looks."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda what, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("reading", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None)
 
 
 def print_levels(rows: Sequence[Row]) -> None:
@@ -277,10 +260,10 @@ def print_front(nodes: Sequence[dict[str, Any]], asked: int | None, most: int = 
         f"{len(shown)} of {len(enough)} nodes{above}, the least loss first" if enough else f"no node{above}; the most"
     )
     rows = [[*point.levels, point.k, point.suppressed, point.loss] for point in shown]
-    print(f"\nPareto front of k and {space.loss}: {which}")
+    print_text(f"\nPareto front of k and {space.loss}: {which}")
     print_table([*space.columns, "k", "suppressed", space.loss], rows)
     if not all(point.exact for point in shown):
-        print("These losses count the suppressed records; k does not.")
+        print_text("These losses count the suppressed records; k does not.")
 
 
 _LINES = 300
@@ -289,7 +272,6 @@ _LINES = 300
 
 def print_tree(rows: Sequence[Row], most: int) -> None:
     """Print a hierarchy from the top down: at most so many labels under each, and no endless levels."""
-    from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
@@ -313,18 +295,16 @@ def print_tree(rows: Sequence[Row], most: int) -> None:
             records = sum(child.records for _, child in rest)
             branch.add(Text(f"… {len(rest):,} more ({records:,} records)"))
 
-    lowest = _lowest(children, most)
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    lowest = _find_lowest(children, most)
     for index, top in enumerate(rows[-1].nodes):
         root = Tree(Text(_format_node(top, None)))
         grow(root, len(rows) - 1, index, top)
-        console.print(root)
+        print_wide(root)
     if not rows[-1].nodes:
-        console.print("There are no values.")
+        print_text("There are no values.")
 
 
-def _lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) -> int:
-    """Return the lowest level that is still printed."""
+def _find_lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) -> int:
     shown, lines, level = [0], 1, len(children) - 1
     while level > 0:
         shown = [index for parent in shown for index, _ in children[level].get(parent, [])[:most]]
@@ -336,9 +316,9 @@ def _lowest(children: Sequence[dict[int, list[tuple[int, Node]]]], most: int) ->
 
 
 def _format_node(node: Node, above: Row | None) -> str:
+    from shoal.reporting.formatting import elide
     from shoal.reporting.svg.hierarchy import display_name
 
     others = [display_name(above.nodes[parent]) for parent in node.parents[1:]] if above is not None else []
     also = f", also under {', '.join(others)}" if others else ""
-    label = display_name(node)
-    return f"{label if len(label) <= 100 else label[:99] + '…'} ({node.records:,}{also})"
+    return f"{escape_line(elide(display_name(node), 100))} ({node.records:,}{also})"

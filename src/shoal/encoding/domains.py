@@ -10,12 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Floats, Ints
+
 Kind = Literal["integer", "float", "date", "datetime", "boolean", "text"]
 
 STAR = "*"
 """What a suppressed value is published as, and the label at the top of every hierarchy."""
 
-Profiles = Callable[[], npt.NDArray[np.float64]]
+Profiles = Callable[[], Floats]
 """Makes ``profiles[value, feature]``: how often each value occurs together with values of other columns."""
 
 
@@ -37,7 +39,7 @@ class Domain:
     """How each value is published as it is."""
     limits: tuple[float, float] | None = field(default=None, compare=False)
     """The least and greatest value that the column could hold, where the policy declares them."""
-    counts: npt.NDArray[np.int64] | None = field(default=None, compare=False)
+    counts: Ints | None = field(default=None, compare=False)
     """Records of each value, for hierarchies that are built from data; 1 each where they are not known."""
     missing: int = field(default=0, compare=False)
     """Records without a value."""
@@ -81,6 +83,6 @@ class Domain:
         return replace(self, values=self.values[order], texts=texts, counts=counts)
 
     @cached_property
-    def records(self) -> npt.NDArray[np.int64]:
+    def records(self) -> Ints:
         """Records of each value."""
         return np.ones(len(self), np.int64) if self.counts is None else self.counts

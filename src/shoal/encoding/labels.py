@@ -1,4 +1,4 @@
-"""What a published text says: the one reader of labels, and the writer of those that shoal makes.
+"""What a published text says: the one reader of labels.
 
 A text that is a value of its column, or the name of a label in its hierarchy, says what column or hierarchy say, also
 where it looks like a range: ``20 - 30`` in a tree stands for the ages that the tree lists under it. Look there first.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -22,12 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.encoding.domains import STAR, Kind
+from shoal.encoding.label_writing import ELLIPSIS, MISSING, OF_TEXTS
 from shoal.encoding.notations import Form
 
-MISSING = "(missing)"
-"""How a missing value is written inside a set of values."""
-ELLIPSIS = "…"
-"""How a shortened set writes that some of its values are left out."""
 SIGNS = frozenset({STAR, "NULL", "null", "NA", "N/A", "n/a", "NaN", "nan", "None", "<NA>"})
 """Texts that tools write where they show nothing; an empty cell is another."""
 
@@ -116,7 +113,6 @@ def read_label(text: str | None, kind: Kind = "text") -> PublishedValue:
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?"
 _MOMENT = r"\d{4}(?:-Q[1-4]|-\d\d(?:-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)?)?"
 _ENDLESS = r"[-+]?(?:∞|inf(?:inity)?)"
-_OF_TEXTS = re.compile(r"\[(.+), (.+)\]", re.S)
 _LONGEST = 200
 """Characters of a text that is looked at as a range."""
 
@@ -150,7 +146,7 @@ def _patterns(kind: Kind) -> _Patterns:
 def _read_range(text: str, written: str, kind: Kind) -> PublishedValue | None:
     """Read a value or a range of an ordered kind; of texts a range has but ends."""
     if kind in ("text", "boolean"):
-        found = _OF_TEXTS.fullmatch(text)
+        found = OF_TEXTS.fullmatch(text)
         return PublishedValue(text=text, kind=kind, form="range", ends=(found[1], found[2])) if found else None
     known = _patterns(kind)
     if known.end.fullmatch(written):
@@ -236,64 +232,6 @@ def _read_moment(text: str, unit: str) -> tuple[int, int] | None:
     return int(start.astype(np.int64)), int(stop.astype(np.int64)) - 1
 
 
-# ---- what shoal writes
-
-
-def split_ranges(texts: Sequence[str]) -> list[tuple[str, str] | None]:
-    """Return the ends of each text that is a closed range as :func:`write_range` writes it, as texts.
-
-    What :func:`read_label` reads in all notations, for the one that a whole column of a release is written in.
-
-    Examples
-    --------
-    >>> split_ranges(["[20, 24]", "20-24", "*"])
-    [('20', '24'), None, None]
-    """
-    matches = map(_OF_TEXTS.fullmatch, texts)
-    return [None if match is None else (match[1], match[2]) for match in matches]
-
-
-def write_range(first: str, last: str, *, closed: bool = True) -> str:
-    """Return how a range is published, with or without its last value.
-
-    Examples
-    --------
-    >>> write_range("20", "24"), write_range("0.2", "0.3", closed=False)
-    ('[20, 24]', '[0.2, 0.3)')
-    """
-    return f"[{first}, {last}{']' if closed else ')'}"
-
-
-def write_set(texts: Iterable[str | None]) -> str:
-    """Return how a set of values is published: those that could be read as something else are quoted.
-
-    Examples
-    --------
-    >>> print(write_set(["a", "b, c", "(missing)", None]))
-    {a, "b, c", "(missing)", (missing)}
-    """
-    return "{" + ", ".join(map(_write_item, texts)) + "}"
-
-
-def write_shortened_set(texts: Sequence[str]) -> str:
-    """Return how a large set is published: its first and its last value, and how many are left out.
-
-    Examples
-    --------
-    >>> write_shortened_set(list("abcdefg"))
-    '{a, … 5 …, g}'
-    """
-    left_out = f"{ELLIPSIS} {len(texts) - 2} {ELLIPSIS}"
-    return f"{{{_write_item(texts[0])}, {left_out}, {_write_item(texts[-1])}}}"
-
-
-def _write_item(text: str | None) -> str:
-    if text is None:
-        return MISSING
-    is_plain = text.strip() == text != MISSING and not any(mark in text for mark in (*',{}"', ELLIPSIS))
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
-
-
 # ---- sets, masks, lists
 
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,"{}]+)\s*(?:,|$)', re.S)
@@ -373,6 +311,24 @@ def _read_list(text: str, kind: Kind) -> PublishedValue:
     if len(items) == 1 or len({*items}) < len(items):
         return PublishedValue(text=text, kind=kind, form="name")
     return PublishedValue(text=text, kind=kind, form="list", items=items)
+
+
+# ---- digits
+
+_GROUP = re.compile(r"[0-9]+(?:[-./:][0-9]+)*")
+
+
+def find_digit_groups(text: str) -> list[tuple[str, ...]]:
+    """Return all numbers that are written in a text, whatever it says; those that stand together as in a date, as one.
+
+    For checks that nothing finer than a treatment leaves is shown, in any notation.
+
+    Examples
+    --------
+    >>> find_digit_groups("[1995, 1999]"), find_digit_groups("seen 1995-01-31, room 12")
+    ([('1995',), ('1999',)], [('1995', '01', '31'), ('12',)])
+    """
+    return [tuple(re.split("[-./:]", group)) for group in _GROUP.findall(text)]
 
 
 # ---- order

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
 
 
-def open_engine(table: object, policy: Policy, **options: Any) -> TableEngine:
+def open_engine(table: object, policy: Policy, *, types: bool = True, **options: Any) -> TableEngine:
     """Return a table where it lies.
 
     Parameters
@@ -25,20 +25,26 @@ def open_engine(table: object, policy: Policy, **options: Any) -> TableEngine:
         A path, a table of a dataframe library, or one of Spark.
     policy
         Says which columns matter, and how much memory the search takes.
+    types
+        Whether texts of a file become values. A published file is read without: its texts are what it shows, and what
+        the policy says of reading is about the original.
     options
-        ``memory``: read a file within so much memory; how to read a file: ``delimiter``, ``quote``, ``encoding``,
-        ``sheet``; for a table of Spark ``fits`` and ``block``.
+        ``memory``: read a file within so much memory; for a table of Spark ``fits`` and ``block``. And how to read a
+        file, over what the policy's ``read`` block says (:class:`~shoal.policy.ReadOptions`).
     """
+    from shoal.encoding.read_options import PUBLISHED, ReadOptions
+    from shoal.engines.memory.source import open_in_memory
+
+    said = {name: options.pop(name) for name in [*options] if name not in ("memory", "fits", "block")}
     asked = {name: value for name, value in options.items() if value is not None}
+    reading = ReadOptions.of(policy.reading if types else PUBLISHED, said)
     for module in iter_modules(__path__):
         if module.ispkg:
             engine = import_module(f"{__name__}.{module.name}")
             if engine.claims(table, asked):
-                opened: TableEngine = engine.open_table(table, policy, **asked)
+                opened: TableEngine = engine.open_table(table, policy, reading=reading, types=types, **asked)
                 return opened
-    from shoal.engines.memory.source import open_table
-
-    return open_table(table, **asked)
+    return open_in_memory(table, reading, types=types)
 
 
 def is_foreign(table: object, library: str) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.algorithms.base import Problem
@@ -23,6 +22,8 @@ from shoal.engines.cutting import Block
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from shoal.policy import Policy
 
 BLOCK, ERROR = "block", "error"
 """The columns that tell the block of a combination, and why a block could not be searched."""
@@ -58,8 +59,8 @@ class BlockPieces(Protocol):
     def find_error(self) -> str:
         """Return why some block could not be searched; empty where all were."""
 
-    def count_records(self) -> int:
-        """Return how many records were decided to be published."""
+    def count(self) -> CountedTable:
+        """Return the records that were decided to be published, without columns that ride along."""
 
     def count_pairs(self) -> Mapping[str, pl.DataFrame]:
         """Return for each quasi-identifier each ``value`` with each ``text`` that is published of it, and whether the
@@ -91,10 +92,7 @@ class CutTable(Protocol):
 class BlockEngine(TableEngine, Protocol):
     """A table that can be cut into blocks."""
 
-    def count_combinations(self) -> int:
-        """Return how many distinct combinations there are."""
-
-    def count_marginals(self) -> CountedTable:
+    def count_marginals(self, policy: Policy) -> CountedTable:
         """Return each column counted by itself, the sensitive ones together."""
 
     def cut(self, request: CutRequest) -> AbstractContextManager[CutTable]:
@@ -106,7 +104,7 @@ def can_cut(engine: TableEngine) -> TypeGuard[BlockEngine]:
     return hasattr(type(engine), "cut")
 
 
-def codes_in(table: pa.Table | pa.RecordBatch, prefix: str) -> npt.NDArray[np.int64]:
+def codes_in(table: pa.Table | pa.RecordBatch, prefix: str) -> Ints:
     """Return the columns ``prefix0``, ``prefix1``, … as a matrix."""
     count = sum(name.startswith(prefix) and name[len(prefix) :].isdigit() for name in table.schema.names)
     columns = [table.column(f"{prefix}{index}").to_numpy(zero_copy_only=False) for index in range(count)]

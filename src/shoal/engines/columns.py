@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import Domain, Kind
@@ -18,7 +20,7 @@ from shoal.errors import TableError
 from shoal.policy import Policy, Sensitive
 
 
-def plain(column: pl.Series) -> pl.Series:
+def to_plain(column: pl.Series) -> pl.Series:
     """Return a column of a plain type: no categories, no NaN, no negative zero, no empty text, no time zone.
 
     An empty text is a missing value: most files cannot tell them apart, and a release must mean the same in
@@ -39,8 +41,8 @@ def plain(column: pl.Series) -> pl.Series:
         return _finite(exact.fill_nan(None).set(exact == 0.0, 0.0), name)
     if kind.is_decimal():
         return _exact(column, pl.Float64 if kind.scale else pl.Int64)  # type: ignore[attr-defined]
-    if kind.is_integer():
-        return _exact(column, pl.Int64)
+    if kind.is_integer():  # all but these fit into 64 bits with a sign
+        return _exact(column, pl.Int64) if kind in (pl.UInt64, pl.Int128) else column.cast(pl.Int64)
     if isinstance(kind, pl.Datetime):
         return _moments(column, kind, name)
     if kind == pl.Date:
@@ -113,6 +115,15 @@ def _microseconds(column: pl.Series, name: str) -> pl.Series:
     raise TableError("lengths of time that are no whole number of microseconds", where=name, hint=hint)
 
 
+def to_plain_or_texts(column: pl.Series) -> pl.Series:
+    """Return a column in a plain type, or as texts where it has none: of a large table its values are less than its
+    cells."""
+    try:
+        return to_plain(column)
+    except TableError:
+        return to_texts(column)
+
+
 def to_texts(column: pl.Series) -> pl.Series:
     """Return a column as a release writes it; one that is never published as it can be told, to search for it.
 
@@ -125,7 +136,7 @@ def to_texts(column: pl.Series) -> pl.Series:
     ['09:30:00.500', None]
     """
     try:
-        return plain(column).cast(pl.String)
+        return to_plain(column).cast(pl.String)
     except TableError:
         values = column.alias("values")
         values = values.to_physical() if column.dtype.is_temporal() else values  # Python has no year 10000
@@ -176,15 +187,42 @@ def _parsed(texts: pl.Series, kind: pl.DataType) -> pl.Series:
 
 def codes_of(column: pl.Series, domain: Domain) -> Ints:
     """Return the place of each value in a domain; the missing value's place is after the last."""
+    column = column.alias("values")  # a name of our own: polars reads "^…$" in a name as a pattern
     if domain.kind == "text":
         coded = column.cast(pl.Enum(list(domain.texts))).to_physical()
         return coded.cast(pl.Int64).fill_null(len(domain)).to_numpy()
     missing = column.is_null().to_numpy()
     physical = column.to_physical()
     filled = physical.fill_null(False) if physical.dtype == pl.Boolean else physical.fill_null(0)
-    codes = np.searchsorted(domain.values, filled.to_numpy()).astype(np.int64)
+    codes = _find_places(filled.to_numpy(), domain)
     codes[missing] = len(domain)
     return codes
+
+
+def _find_places(values: npt.NDArray[Any], domain: Domain) -> Ints:
+    """Return where each value stands among the domain's.
+
+    Of many whole numbers that lie close together, all in between are searched for once, and each record looks there.
+    """
+    if domain.values.dtype.kind != "i" or not len(domain):
+        return np.searchsorted(domain.values, values).astype(np.int64)
+    low, high = int(domain.values[0]), int(domain.values[-1])
+    if high - low >= len(values):
+        return np.searchsorted(domain.values, values).astype(np.int64)
+    places = np.searchsorted(domain.values, np.arange(low, high + 1)).astype(np.int64)
+    return np.where(values > high, len(domain), places[np.clip(values, low, high) - low])
+
+
+def own_texts(column: pl.Series) -> pl.Series:
+    """Return a column in memory of its own.
+
+    A text column that was picked from another shares its memory, with all texts that were not picked: a file or a
+    pickle of it would hold them.
+    """
+    if column.dtype != pl.String:
+        return column
+    domain = domain_of(column)
+    return pl.Series([*domain.texts, None], dtype=pl.String).gather(pl.Series(codes_of(column, domain)))
 
 
 @lru_cache(maxsize=4)
@@ -209,7 +247,7 @@ def population_column(path: str, name: str, kind: pl.DataType) -> pl.Series:
     frame = population_frame(path)
     if name not in frame.columns:
         return pl.Series("values", [], dtype=kind)
-    return of_kind(plain(frame[name]), kind)
+    return of_kind(to_plain(frame[name]), kind)
 
 
 def of_kind(column: pl.Series, kind: pl.DataType) -> pl.Series:
@@ -230,7 +268,7 @@ def of_kind(column: pl.Series, kind: pl.DataType) -> pl.Series:
     return _parsed(column.cast(pl.String), kind)
 
 
-def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
+def order_texts(domain: Domain, role: Sensitive) -> list[str] | None:
     """Return the values of a sensitive column in their order, or ``None`` where they have none.
 
     The order is that of numbers and dates, or the one that the hierarchy ``ordering`` declares.
@@ -241,13 +279,13 @@ def ordered_texts(domain: Domain, role: Sensitive) -> list[str] | None:
     return list(domain.texts) if domain.ordered else None
 
 
-def column_domain(table: CountedTable, name: str, policy: Policy) -> Domain:
+def column_domain(table: CountedTable, name: str, policy: Policy, values: pl.Series | None = None) -> Domain:
     """Return all that a hierarchy may be built from: values, records of each, the policy's k, profiles.
 
     The domain that losses are measured against is the observed one, or as the policy declares it. Values of the
-    population are observed too.
+    population are observed too. ``values`` is the column in its plain type, where somebody has it.
     """
-    spec, values = policy.quasi_identifiers[name], plain(table.frame[name])
+    spec, values = policy.quasi_identifiers[name], to_plain(table.frame[name]) if values is None else values
     declared = spec.hierarchy.leaves() if spec.hierarchy and spec.domain == "hierarchy" else ()
     limits = spec.domain if isinstance(spec.domain, tuple) else None
     others = None if policy.population is None else population_column(policy.population, name, values.dtype)
@@ -268,7 +306,7 @@ def _profiles(table: CountedTable, values: pl.Series, domain: Domain, others: li
     codes, count = codes_of(values, domain), len(domain)
     blocks = []
     for other in others:
-        features, width = _features(table, plain(table.frame[other]))
+        features, width = _features(table, to_plain(table.frame[other]))
         held = table.count_codes(codes * width + features, (count + 1) * width)[: count * width]
         block = held.reshape(count, width).astype(np.float64)
         blocks.append(block / np.maximum(block.sum(axis=1, keepdims=True), 1.0))

@@ -6,6 +6,7 @@ the records: everything that a search, a release and an audit need follows from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +18,6 @@ from shoal.errors import TableError
 
 COUNTS = "times"
 """What the column of counts is called wherever a counted table is one frame."""
-TIMES = COUNTS
 _MOST = 2.0**53
 """Counts are added up as floating-point numbers too, and those are whole up to here only."""
 
@@ -150,3 +150,23 @@ def _require_counts(counts: pl.Series, records: int) -> pl.Series:
     if (counts.cast(pl.Float64).sum() or 0.0) >= _MOST:
         raise TableError("more records than can be counted exactly", where="counts", got="2**53 or more")
     return counts.cast(pl.Int64).alias(COUNTS)
+
+
+def side_by_side(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return one table of the columns of several that have as many records.
+
+    Examples
+    --------
+    >>> ages = pl.DataFrame({"age": [20, 30], "times": [2, 2]})
+    >>> side_by_side([ages, pl.DataFrame({"sex": ["f", "m"], "times": [3, 1]})]).rows()
+    [(20, 'f', 2), (30, 'f', 1), (30, 'm', 1)]
+    """
+    ordered = [one.sort([name for name in one.columns if name != COUNTS], nulls_last=True) for one in counts]
+    reached = [np.cumsum(one[COUNTS].to_numpy()) for one in ordered]
+    ends = np.unique(np.concatenate(reached))
+    columns = [
+        column
+        for one, reach in zip(ordered, reached, strict=True)
+        for column in one.drop(COUNTS)[np.searchsorted(reach, ends)].get_columns()
+    ]
+    return pl.DataFrame([*columns, pl.Series(COUNTS, np.diff(ends, prepend=0))])

@@ -20,12 +20,12 @@ _BINS = 256
 
 
 @dataclass(frozen=True)
-class Tree:
+class CutTree:
     """Cuts: records whose code is at most ``indices`` go to node ``lefts``, others to the node after it.
 
     Examples
     --------
-    >>> tree = Tree().cut(0, column=1, index=4)
+    >>> tree = CutTree().cut(0, column=1, index=4)
     >>> tree.leaves_of(np.array([[9, 4], [0, 5]]))
     array([1, 2])
     """
@@ -35,11 +35,11 @@ class Tree:
     indices: Ints = field(default_factory=lambda: np.array([0]))
     lefts: Ints = field(default_factory=lambda: np.array([-1]))
 
-    def cut(self, node: int, column: int, index: int) -> Tree:
+    def cut(self, node: int, column: int, index: int) -> CutTree:
         """Return the tree with a leaf cut in two."""
         columns, indices, lefts = (np.append(one, [-1, -1]) for one in (self.columns, self.indices, self.lefts))
         columns[node], indices[node], lefts[node] = column, index, len(self.columns)
-        return Tree(columns, indices, lefts)
+        return CutTree(columns, indices, lefts)
 
     def leaves_of(self, codes: npt.NDArray[np.integer]) -> Ints:
         """Return the leaf of each record."""
@@ -67,7 +67,7 @@ class Block:
     def indices(self, columns: Sequence[Column]) -> tuple[Ints, ...]:
         """Return for each column where it may be cut: between values, or between the children of a label."""
         return tuple(
-            np.zeros(0, np.int64) if index in self.refused else _places(column, low, high)
+            np.zeros(0, np.int64) if index in self.refused else _cut_indices(column, low, high)
             for index, (column, low, high) in enumerate(zip(columns, self.lows, self.highs, strict=True))
         )
 
@@ -77,25 +77,25 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Cut:
+class BlockCut:
     """A proposal: the block, where it is cut, and what would be on both sides."""
 
     block: Block
     column: int
-    place: int
+    index: int
     sides: tuple[tuple[int, int], tuple[int, int]]
     """Combinations and records on the left and on the right."""
 
-    def halves(self, tree: Tree) -> tuple[Block, Block]:
+    def halves(self, tree: CutTree) -> tuple[Block, Block]:
         """Return the two blocks that the cut, made in a tree already, leaves."""
         node = int(tree.lefts[self.block.node])
         highs, lows = list(self.block.highs), list(self.block.lows)
-        highs[self.column], lows[self.column] = self.place, self.place + 1
+        highs[self.column], lows[self.column] = self.index, self.index + 1
         left = Block(node, self.block.lows, tuple(highs), *self.sides[0])
         return left, Block(node + 1, tuple(lows), self.block.highs, *self.sides[1])
 
 
-def _places(column: Column, low: int, high: int) -> Ints:
+def _cut_indices(column: Column, low: int, high: int) -> Ints:
     if high <= low:
         return np.zeros(0, np.int64)
     indices = np.arange(low, high)
@@ -119,7 +119,7 @@ def _width(column: Column, low: int, high: int) -> float:
 
 
 def count_bins(
-    tree: Tree, indices: Mapping[int, tuple[Ints, ...]], codes: npt.NDArray[np.integer], times: Ints
+    tree: CutTree, indices: Mapping[int, tuple[Ints, ...]], codes: npt.NDArray[np.integer], times: Ints
 ) -> dict[tuple[int, int], tuple[Ints, Ints]]:
     """Count records into the bins of their block: (block, column) → combinations and records of each bin."""
     leaves = tree.leaves_of(codes)
@@ -137,13 +137,13 @@ def count_bins(
     return found
 
 
-def propose_cut(
+def propose_block_cut(
     block: Block,
     columns: Sequence[Column],
     indices: tuple[Ints, ...],
     counts: Mapping[tuple[int, int], tuple[Ints, Ints]],
     least: int,
-) -> tuple[Block, Cut | None]:
+) -> tuple[Block, BlockCut | None]:
     """Return the most even cut of the widest column that has one with enough records on both sides.
 
     The block is returned too, with the codes that it really spans.
@@ -159,7 +159,7 @@ def propose_cut(
         if allowed.any():
             best = int(np.argmin(np.where(allowed, np.abs(2 * left - total), np.iinfo(np.int64).max)))
             sides = (int(left[best]), int(held[best])), (total - int(left[best]), everyone - int(held[best]))
-            return block, Cut(block, column, int(indices[column][best]), sides)
+            return block, BlockCut(block, column, int(indices[column][best]), sides)
     return block, None
 
 

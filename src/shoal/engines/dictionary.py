@@ -5,16 +5,22 @@ Search and audit look things up in the same dictionary (values, domains, hierarc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import polars as pl
 
 from shoal.encoding.domains import Domain
-from shoal.engines.columns import column_domain, plain
+from shoal.encoding.types import Ints
+from shoal.engines.columns import codes_of, column_domain, domain_of, to_plain
 from shoal.engines.counted import CountedTable
+from shoal.hierarchies._steps import Step
 from shoal.hierarchies.base import Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.policy import Policy
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,26 +40,55 @@ class TableDictionary:
     policy: Policy
 
     _values: dict[str, pl.Series] = field(default_factory=dict, init=False, repr=False)
+    _occurring: dict[str, Domain] = field(default_factory=dict, init=False, repr=False)
     _domains: dict[str, Domain] = field(default_factory=dict, init=False, repr=False)
+    _steps: dict[str, tuple[Step, ...]] = field(default_factory=dict, init=False, repr=False)
     _levels: dict[str, Levels] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def persons(self) -> int:
+        """How many persons the table is about; as many as records where nobody tells them apart, or a policy names a
+        column that is not there, which is told elsewhere."""
+        subject = self.policy.subject
+        if subject is None or subject not in self.table.frame.columns:
+            return self.table.records
+        return len(self.occurring(subject))
+
     def values(self, name: str) -> pl.Series:
-        """Return a column in a plain type (:func:`~shoal.engines.columns.plain`)."""
-        if name not in self._values:
-            self._values[name] = plain(self.table.frame[name])
-        return self._values[name]
+        """Return a column in a plain type (:func:`~shoal.engines.columns.to_plain`)."""
+        return _make_once(self._values, name, lambda: to_plain(self.table.frame[name]))
+
+    def occurring(self, name: str) -> Domain:
+        """Return the values that occur in a column, in order."""
+        return _make_once(self._occurring, name, lambda: domain_of(self.values(name)))
 
     def domain(self, name: str) -> Domain:
         """Return all that the hierarchy of a quasi-identifier may be built from."""
-        if name not in self._domains:
-            self._domains[name] = column_domain(self.table, name, self.policy)
-        return self._domains[name]
+        return _make_once(self._domains, name, lambda: column_domain(self.table, name, self.policy, self.values(name)))
+
+    def codes(self, name: str) -> Ints:
+        """Return the place of each record's value in the domain of a quasi-identifier; a missing one comes last."""
+        return codes_of(self.values(name), self.domain(name))
+
+    def steps(self, name: str) -> tuple[Step, ...]:
+        """Return the levels above the values of a quasi-identifier; none where it has no hierarchy, or no values."""
+        hierarchy, domain = self.policy.quasi_identifiers[name].hierarchy, self.domain(name)
+        if hierarchy is None or not len(domain):
+            return ()
+        return _make_once(self._steps, name, lambda: tuple(hierarchy.steps(domain)))
 
     def levels(self, name: str) -> Levels:
         """Return the hierarchy of a quasi-identifier, built; one without a hierarchy can only be suppressed."""
-        if name not in self._levels:
-            spec = self.policy.quasi_identifiers[name]
-            shown = spec.missing in ("own-value", "wildcard") and self.values(name).null_count()
-            hierarchy = spec.hierarchy or Suppress()
-            self._levels[name] = hierarchy.build(self.domain(name), missing=spec.missing if shown else None)
-        return self._levels[name]
+        return _make_once(self._levels, name, lambda: self._build(name))
+
+    def _build(self, name: str) -> Levels:
+        spec = self.policy.quasi_identifiers[name]
+        shown = spec.missing in ("own-value", "wildcard") and self.values(name).null_count()
+        hierarchy, missing = spec.hierarchy or Suppress(), spec.missing if shown else None
+        return hierarchy.build(self.domain(name), missing=missing, read_steps=lambda: self.steps(name))
+
+
+def _make_once(made: dict[str, Made], name: str, make: Callable[[], Made]) -> Made:
+    if name not in made:
+        made[name] = make()
+    return made[name]

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.engines.columns import codes_of, domain_of, plain, to_texts
+from shoal.engines.columns import codes_of, domain_of, to_plain_or_texts
 from shoal.engines.counted import CountedTable
-from shoal.errors import TableError
 
 STRETCH = 2**14
 """How much work a guess costs: a power of two."""
@@ -35,7 +34,7 @@ def fingerprint(table: CountedTable, salt: str) -> str:
     first = np.zeros(frame.height, np.uint64)
     second = np.full(frame.height, 1, np.uint64)
     for name in frame.columns:
-        hashes = _value_hashes(name, _values(frame[name]))
+        hashes = _value_hashes(name, to_plain_or_texts(frame[name]))
         first = _mixed(first ^ hashes)
         second = _mixed(second + hashes)
     if table.is_counted:
@@ -45,13 +44,6 @@ def fingerprint(table: CountedTable, salt: str) -> str:
     sums = f"{table.records} {frame.columns} {added}"
     stretched = hashlib.scrypt(sums.encode(), salt=salt.encode(), n=STRETCH, r=8, p=1, dklen=32)
     return stretched.hex()
-
-
-def _values(column: pl.Series) -> pl.Series:
-    try:
-        return plain(column)  # not as texts: of a large table its values are less than its cells
-    except TableError:
-        return to_texts(column)
 
 
 def _value_hashes(name: str, column: pl.Series) -> npt.NDArray[np.uint64]:

@@ -16,12 +16,13 @@ import polars as pl
 from shoal.encoding.domains import Domain
 from shoal.engines.columns import column_domain
 from shoal.engines.dictionary import TableDictionary
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 from shoal.errors import Fault, HierarchyError, PolicyError, TableError, nearest
-from shoal.hierarchies._cover import cover_faults, same_levels
+from shoal.hierarchies._cover import find_cover_faults, find_same_levels
 from shoal.hierarchies._nodes import Row, rows
-from shoal.hierarchies.auto import Auto, Candidate
-from shoal.hierarchies.base import Hierarchy, Levels, coarsening
+from shoal.hierarchies._steps import check_coarsening
+from shoal.hierarchies.auto import Auto, TriedHierarchy
+from shoal.hierarchies.base import Hierarchy, Levels
 from shoal.hierarchies.suppress import Suppress
 from shoal.hierarchies.tree import Tree
 from shoal.models.k_anonymity import KAnonymity
@@ -109,7 +110,7 @@ def draft_policy(table: object, column: str, spec: Mapping[str, Any], *, k: int 
     HierarchyError
         If there is no such hierarchy, or it has no such parameter: the error names the nearest.
     """
-    counted = open_table(table).table
+    counted = open_in_memory(table).table
     _require_column(counted.frame, column)
     others = [name for name in counted.frame.columns if name != column and counted.frame[name].n_unique() <= _FEW]
     try:
@@ -138,7 +139,7 @@ def _require_column(frame: pl.DataFrame, column: str) -> None:
 
 def _spec(policy: Policy, column: str) -> QuasiIdentifier:
     if column not in policy.quasi_identifiers:
-        hint = nearest(column, policy.quasi_identifiers)
+        hint = nearest(column, policy.quasi_identifiers) if policy.quasi_identifiers else "it names none at all"
         raise PolicyError("no such quasi-identifier in the policy", where=column, hint=hint)
     return policy.quasi_identifiers[column]
 
@@ -153,7 +154,7 @@ def inspect(table: object, column: str, policy: Policy) -> Inspection:
     >>> [(node.label, node.records) for node in seen.rows[1].nodes]
     [('[20, 24]', 2), ('[25, 29]', 2)]
     """
-    counted = open_table(table).table
+    counted = open_in_memory(table, policy.reading).table
     _require_column(counted.frame, column)
     spec = _spec(policy, column)
     built, compared = spec.hierarchy or Suppress(), []
@@ -177,17 +178,17 @@ def compare_candidates(table: object, column: str, policy: Policy) -> list[dict[
     >>> [row["method"] for row in compare_candidates(ages, "age", draft_policy(ages, "age", {}, k=2))][:2]
     ['dynamic-concept', 'quantiles']
     """
-    counted = open_table(table).table
+    counted = open_in_memory(table, policy.reading).table
     _require_column(counted.frame, column)
     return _candidates(Auto(), Auto().compare(column_domain(counted, column, policy)), policy)
 
 
-def _candidates(auto: Auto, candidates: Sequence[Candidate], policy: Policy) -> list[dict[str, Any]]:
+def _candidates(auto: Auto, candidates: Sequence[TriedHierarchy], policy: Policy) -> list[dict[str, Any]]:
     k = max(policy.k, 2) if auto.k is None else auto.k
     return [_candidate(candidate, k, index == 0) for index, candidate in enumerate(candidates)]
 
 
-def _candidate(candidate: Candidate, k: int, is_chosen: bool) -> dict[str, Any]:
+def _candidate(candidate: TriedHierarchy, k: int, is_chosen: bool) -> dict[str, Any]:
     levels = candidate.levels
     distortions = candidate.hierarchy.distortions(levels)
     return {
@@ -214,7 +215,7 @@ def hierarchy_faults(table: object, column: str, policy: Policy) -> list[Fault]:
     >>> print(*hierarchy_faults(hours, "hours", policy), sep="\\n")
     hours: level 3 does not coarsen level 2: '[21, 40]' has 2 parents ...
     """
-    source = open_table(table)
+    source = open_in_memory(table, policy.reading)
     _require_column(source.frame, column)
     hierarchy = _spec(policy, column).hierarchy
     if hierarchy is None:
@@ -242,9 +243,9 @@ def _level_faults(hierarchy: Hierarchy, domain: Domain) -> Iterator[Fault]:
         return
     steps = list(hierarchy.steps(domain))
     if not is_built:
-        yield from coarsening(steps)
+        yield from check_coarsening(steps)
     yield from hierarchy.gaps(domain)
-    yield from chain(cover_faults(steps, domain), same_levels(steps))
+    yield from chain(find_cover_faults(steps, domain), find_same_levels(steps))
 
 
 def parameter_kinds(method: str) -> dict[str, Any]:

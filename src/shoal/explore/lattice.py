@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.full_domain._lattice import Lattice
 from shoal.algorithms.full_domain.exhaustive import walk_lattice
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.encoding.types import Progress, silent
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 from shoal.hierarchies.suppress import Suppress
 from shoal.pipeline.encode import encode
 from shoal.pipeline.prepare import look_up
@@ -34,7 +34,8 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
     >>> max(node["k"] for node in lattice(table, policy))
     1
     """
-    words = look_up(open_table(table).table, policy)
+    policy.require_quasi_identifiers("the lattice is of the levels of quasi-identifiers")
+    words = look_up(open_in_memory(table).table, policy)
     encoded = encode(words)
     problem = encoded.problem(policy.replace(max_suppressed=1.0), progress)
     losses = [
@@ -42,7 +43,7 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
         *(cast("Metric", find("utility", n)()) for n in names("utility") if n != policy.loss.key()),
     ]
     allowed = policy.may_suppress(words.table.records) - encoded.forced_suppression
-    space, distortions = Lattice(problem), _distortions(problem, policy)
+    space, distortions = Lattice(problem, every_level=True), _distortions(problem, policy)
     rows: list[dict[str, Any]] = []
     for looked in walk_lattice(space):
         whole = cast("Outcome", looked.outcome.whole)
@@ -61,7 +62,6 @@ def lattice(table: object, policy: Policy, *, progress: Progress = silent) -> li
 
 
 def _totals(losses: Sequence[Metric], outcome: Outcome) -> list[dict[str, float]]:
-    """Return each node's losses by name."""
     known = {loss.key(): np.asarray(loss.totals(outcome)).tolist() for loss in losses if loss.known(outcome)}
     return [dict(zip(known, values, strict=True)) for values in zip(*known.values(), strict=True)]
 

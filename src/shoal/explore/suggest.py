@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from shoal.engines.columns import plain
-from shoal.engines.memory.source import open_table
-from shoal.engines.treatments import treat_columns
+from shoal.engines.columns import to_plain
+from shoal.engines.detection import draft_read_block, read_with_detected
 from shoal.errors import TableError
-from shoal.policy import Policy, presets
-from shoal.policy.presets import SAFE_HARBOR, Preset
-from shoal.profiling.identifying import HEAVIEST, Identifying, measure_identifying
+from shoal.explore.draft import Draft
+from shoal.explore.draft_text import Notes, write_lines
+from shoal.explore.draft_weights import weigh_columns
+from shoal.explore.known import separate_measurements, try_out
+from shoal.policy import presets
+from shoal.policy.presets import SAFE_HARBOR
+from shoal.profiling.amounts import round_amounts
 from shoal.profiling.profile import Profile, profile_column
-from shoal.profiling.role_rules import FEW, Role, RoleSuggestion, suggest_hierarchy, suggest_roles
+from shoal.profiling.repeated_persons import doubt_records
+from shoal.profiling.role_rules import RoleSuggestion, names_persons, suggest_hierarchy, suggest_roles
 from shoal.profiling.safe_harbor import apply_safe_harbor, find_kind
+from shoal.profiling.subjects import decide_subject, deny_subject
+
+_STRAYS = 0.1
+"""So many of a column's cells at most are slips, or marks of missing values; with more it is a column of texts."""
 
 
-def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: Any) -> str:
-    """Return a draft policy for a table, as YAML with the reason of each decision as a comment.
+def suggest(
+    table: object,
+    *,
+    k: int = 5,
+    preset: str | None = None,
+    target: str | None = None,
+    weigh: str | None = None,
+    **options: Any,
+) -> Draft:
+    """Return a draft policy for a table: its YAML, with the reason of each decision as a comment.
 
-    The draft knows names in several languages, usual patterns and counts; it does not know what outsiders know.
-    No value of the table is quoted, so that the draft can be sent to whoever has to sign it.
+    The draft knows names in several languages, usual patterns, check digits and counts; whom a record is about it finds
+    by what stays the same within the values of a column. It does not know what outsiders know. No value of the table is
+    quoted, so that the draft can be sent to whoever has to sign it.
 
     Parameters
     ----------
@@ -39,13 +53,20 @@ def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: 
     preset
         A published rule to follow (:mod:`shoal.policy.presets`): its models are asked for instead of k, and
         ``hipaa-safe-harbor`` treats or leaves out what it calls identifiers.
+    target
+        The column that readers want to explain: quasi-identifiers are weighed by how much they tell about it, and keep
+        their detail accordingly. Without it the draft has no weights.
+    weigh
+        ``"identifying"``: weigh quasi-identifiers by how identifying they are measured to be, for a service that
+        answers requests up to a threshold. In a release these are the columns that then keep most detail.
     options
-        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
+        How to read a file (:class:`shoal.policy.ReadOptions`). What is not said is detected, and written into the
+        draft's ``read`` block.
 
     Raises
     ------
     TableError
-        No column of the table has values that can be published.
+        No column of the table has values that can be published, or there is no such target.
 
     Examples
     --------
@@ -63,20 +84,57 @@ def suggest(table: object, *, k: int = 5, preset: str | None = None, **options: 
       - {name: distinct-l-diversity, on: illness, l: 2}
     algorithm: {name: shoal}
     max_suppressed: 0.02
+    >>> draft.reasons["illness"][:32]
+    'the name speaks of health, belie'
     """
     rule = None if preset is None else presets.find_preset(preset)
-    frame = open_table(table, **options).frame
+    frame, reading = read_with_detected(table, **options)
     profiles = {name: profile_column(frame[name]) for name in frame.columns}
-    decisions = suggest_roles(profiles)
-    free = dict(profiles)
+    decisions, free = decide_subject(frame, profiles, suggest_roles(profiles)), dict(profiles)
     if preset == SAFE_HARBOR:
         decisions = apply_safe_harbor(frame, profiles, decisions)
         free = {name: column for name, column in profiles.items() if find_kind(column) is None}
-    decisions = _one_quasi_identifier(decisions, free)
-    notes = _notes(frame, profiles, decisions, rule)
-    text = "\n".join(_lines(frame.height, profiles, decisions, notes, k)) + "\n"
-    Policy.from_yaml(text)  # a k below 2 is told here, in the policy's own words
-    return text
+    decisions = _one_quasi_identifier(separate_measurements(decisions, profiles), free)
+    decisions = round_amounts(frame, profiles, decisions, max(k, 2))
+    decisions = {name: _tell_strays(frame[name], decision) for name, decision in decisions.items()}
+    specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
+    notes = Notes(
+        twins=_twins(frame, profiles, decisions),
+        rule=rule,
+        weights=weigh_columns(frame, specs, target, weigh),
+        denial=deny_subject(profiles, decisions),
+        doubt=doubt_records(frame, profiles, decisions),
+        reading=reading,
+    )
+    draft = _write(frame.height, profiles, decisions, notes, k)
+    costs = _try_choices(frame, profiles, decisions, draft)
+    return _write(frame.height, profiles, decisions, replace(notes, costs=costs), k) if costs else draft
+
+
+def _write(
+    records: int, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], notes: Notes, k: int
+) -> Draft:
+    lines = [*draft_read_block(notes.reading), *write_lines(records, profiles, decisions, notes, k)]
+    text = "\n".join(lines) + "\n"
+    draft = Draft(text, {name: decision.reason for name, decision in decisions.items()})
+    assert draft.policy  # a k below 2 is told here, in the policy's own words
+    return draft
+
+
+def _try_choices(
+    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], draft: Draft
+) -> tuple[str, ...]:
+    """Return what the draft loses, and what it would lose if all that was measured could be known as well."""
+    measured = [name for name, decision in decisions.items() if decision.measured]
+    if not measured:
+        return ()
+    specs = {name: suggest_hierarchy(profiles[name], "").spec for name in measured}
+    policy = draft.policy
+    if policy.subject not in frame.columns:
+        policy = policy.replace(subject=None)
+    sensitive = {name: role for name, role in policy.sensitive.items() if name not in specs}
+    every = policy.replace(quasi_identifiers={**policy.quasi_identifiers, **specs}, sensitive=sensitive)
+    return (try_out(frame, policy), try_out(frame, every))
 
 
 def _one_quasi_identifier(
@@ -85,12 +143,30 @@ def _one_quasi_identifier(
     """Make the most plausible column a quasi-identifier where none looks like one: a policy needs one."""
     if any(decision.role == "quasi_identifiers" for decision in decisions.values()):
         return decisions
-    name = max(profiles, key=lambda name: decisions[name].plausible, default=None)
-    if name is None or profiles[name].kind == "other":
-        raise TableError("no column has values that can be published", got=f"{len(decisions)} columns")
+    free = [name for name, column in profiles.items() if not names_persons(column, decisions[name])]
+    name = max(free, key=lambda name: decisions[name].plausible, default=None)
+    if name is None:
+        got = "; ".join(f"{name}: {decision.reason}" for name, decision in decisions.items())
+        hint = "add what may be published of these persons, or write a policy by hand"
+        raise TableError("no column has values that can be published", got=textwrap.shorten(got, 300), hint=hint)
     was = decisions[name]
     reason = f"no column looks like a quasi-identifier and a policy needs one: check this choice ({was.reason})"
     return {**decisions, name: replace(suggest_hierarchy(profiles[name], reason), reason=reason)}
+
+
+def _tell_strays(column: pl.Series, decision: RoleSuggestion) -> RoleSuggestion:
+    """Say in which rows a text stands where all others are numbers: one of them makes a column of texts."""
+    if column.dtype != pl.String:
+        return decision
+    numbers = (
+        column.alias("values").str.strip_chars().str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    )
+    strays = (numbers.is_null() & column.is_not_null()).arg_true() + 1
+    if not 0 < len(strays) <= _STRAYS * (len(column) - column.null_count()):
+        return decision
+    rows = ", ".join(map(str, strays.head(5).to_list())) + (" and more" if len(strays) > 5 else "")
+    stray = f"all but {len(strays):,} are numbers: correct row {rows}, or list these texts under missing in read"
+    return replace(decision, reason=f"{decision.reason}; {stray}")
 
 
 def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]) -> dict[str, str]:
@@ -100,192 +176,8 @@ def _twins(frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[st
     for first, second in combinations(known, 2):
         ours, theirs = profiles[first], profiles[second]
         if ours.distinct == theirs.distinct and ours.uniqueness < 0.5 and second not in twins:
-            pairs = pl.DataFrame([plain(frame[first]).alias("1"), plain(frame[second]).alias("2")]).drop_nulls()
+            pairs = pl.DataFrame([to_plain(frame[first]).alias("1"), to_plain(frame[second]).alias("2")]).drop_nulls()
             # most pairs are told from their first records; the rest is looked at only where those agree
             if pairs.head(1000).n_unique() <= ours.distinct == pairs.n_unique():
                 twins[second] = first
     return twins
-
-
-@dataclass(frozen=True)
-class Notes:
-    """What is told of the quasi-identifiers beside their roles."""
-
-    twins: dict[str, str]
-    """The columns whose values stand one to one for those of an earlier column."""
-    weights: dict[str, Identifying]
-    """How identifying each was measured to be; nothing of a single one."""
-    rule: Preset | None
-    """The published rule that is followed."""
-
-
-def _notes(
-    frame: pl.DataFrame, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], rule: Preset | None
-) -> Notes:
-    specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
-    left = treat_columns(frame, {name: spec["treatment"] for name, spec in specs.items() if "treatment" in spec})
-    weights = measure_identifying(left, list(specs)) if len(specs) > 1 else {}
-    return Notes(_twins(frame, profiles, decisions), weights, rule)
-
-
-def _lines(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], notes: Notes, k: int
-) -> Iterator[str]:
-    yield from _comment(
-        f"A draft that shoal made from the data: {records:,} records, {len(profiles):,} columns. Read every line, "
-        "correct it, sign it. The reasons are names, patterns and counts; no value of the data is quoted. Every "
-        "column has a role: one that turns up later is an error, not published unseen."
-    )
-    yield from _identifiers(profiles, decisions)
-    yield from _quasi_identifiers(profiles, decisions, notes)
-    exact = "published as they are; nobody should learn them about a person"
-    yield from _list_role("sensitive", exact, profiles, decisions)
-    yield from _models(records, profiles, decisions, notes.rule, k)
-    yield "algorithm: {name: shoal}"
-    yield from _comment("At most this share of the records may be starred out, where that saves the others detail.")
-    yield "max_suppressed: 0.02"
-    if notes.weights:
-        yield from _comment(
-            "For a service that answers requests: with this threshold, those whose columns weigh no more together may "
-            "get the data as they are (identifiers weigh the threshold, and are never given out). Without it none may."
-        )
-        yield f"# threshold: {HEAVIEST + 1}"
-
-
-def _identifiers(profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]) -> Iterator[str]:
-    yield from _list_role("identifiers", "never published", profiles, decisions)
-    for name, decision in decisions.items():
-        if decision.role == "subject":
-            yield ""
-            yield from _comment(f"{profiles[name].facts()}: {decision.reason}")
-            yield f"subject: {format_scalar(name)}"
-
-
-def _list_role(
-    role: Role, meaning: str, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion]
-) -> Iterator[str]:
-    names = [name for name, decision in decisions.items() if decision.role == role]
-    yield ""
-    yield f"# {role}: {meaning}." if names else f"# {role}: {meaning}. No column looks like one."
-    yield f"{role}:" if names else f"{role}: []"
-    for name in names:
-        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}", "  ")
-        yield f"  - {format_scalar(name)}"
-
-
-def _quasi_identifiers(
-    profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], notes: Notes
-) -> Iterator[str]:
-    yield ""
-    yield "# quasi_identifiers: what others may know; generalized until the models hold."
-    if notes.weights:
-        yield from _comment(
-            f"Weights, 1 to {HEAVIEST}: how identifying the column was measured to be, by the pairs of records that it "
-            "tells apart and its distinct values, alone and with up to two others (Motwani and Xu 2007). A heavy "
-            "column keeps its detail: a loss in it counts more, and weighted-boundaries generalizes it last. Raise "
-            "what readers need most."
-        )
-    names = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
-    if len(names) > 8:
-        yield f"# {len(names)} are many: each costs the others detail. Make those identifiers that nobody needs."
-    if any(_wants_tree(profiles[name], decisions[name]) for name in names):
-        yield '# A tree is written as {hierarchy: tree, nodes: {"*": {Group: [value, value], Other group: [value]}}}'
-        yield "# or kept in a file of its own: {hierarchy: tree, file: column.csv}"
-    if any(profiles[name].missing for name in names):
-        yield "# A missing value counts as a value of its own; missing: wildcard or missing: suppress changes that."
-    if any(profiles[name].numeric and not decisions[name].spec for name in names):
-        yield "# Ranges of amounts: sensitive keeps them exact, if nobody outside can know them; identifiers leaves"
-        yield "# them out, if nobody needs them."
-    yield "quasi_identifiers:"
-    for name in names:
-        twins, weights = notes.twins, notes.weights
-        twin = f". One to one with {format_scalar(twins[name])}: one of the two is enough" if name in twins else ""
-        weighs = f"; {weights[name]}" if name in weights else ""
-        yield from _comment(f"{profiles[name].facts()}: {decisions[name].reason}{weighs}{twin}", "  ")
-        weight = {"weight": weights[name].weight} if name in weights else {}
-        yield from _entry(name, _flow({**decisions[name].spec, **weight}))
-
-
-def _wants_tree(column: Profile, decision: RoleSuggestion) -> bool:
-    ungrouped = decision.spec.get("hierarchy", "suppress") == "suppress"
-    return column.kind == "text" and column.distinct > FEW and ungrouped
-
-
-def _models(
-    records: int, profiles: dict[str, Profile], decisions: dict[str, RoleSuggestion], rule: Preset | None, k: int
-) -> Iterator[str]:
-    subject = next((profiles[name] for name, decision in decisions.items() if decision.role == "subject"), None)
-    most, unit = (subject.distinct, "persons") if subject else (records, "records")
-    yield ""
-    yield "models:"
-    if rule is not None:
-        yield from _comment(f"{rule.says} Source: {rule.source}", "  ")
-        yield f"  - {{preset: {rule.name}}}"
-    if rule is None or not rule.models:
-        lowered = f" Lowered from {k}: the table has no more {unit}." if 2 <= most < k else ""
-        yield from _comment(f"Every person looks like at least k - 1 others.{lowered}", "  ")
-        yield f"  - {{name: k-anonymity, k: {max(2, min(k, most)) if k >= 2 else k}}}"
-    diverse = [n for n, d in decisions.items() if d.role == "sensitive" and profiles[n].distinct >= 2]
-    if diverse:
-        yield from _comment("No group of persons who look alike shares one sensitive value.", "  ")
-    for name in diverse:
-        yield f"  - {{name: distinct-l-diversity, on: {format_scalar(name)}, l: 2}}"
-    yield ""
-
-
-def _comment(text: str, indent: str = "") -> list[str]:
-    lead = f"{indent}# "
-    # a long word stays whole: a column's name may be one
-    return textwrap.wrap(
-        text[0].upper() + text[1:],
-        110,
-        initial_indent=lead,
-        subsequent_indent=lead,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _entry(name: str, value: str) -> list[str]:
-    key = format_scalar(name)
-    # YAML reads a key on one line only up to 1024 characters
-    return [f"  {key}: {value}"] if len(key) < 1000 else [f"  ? {key}", f"  : {value}"]
-
-
-def _flow(spec: dict[str, Any]) -> str:
-    parts = []
-    for key, value in spec.items():
-        shown = f"[{', '.join(map(_number_text, value))}]" if isinstance(value, list) else value
-        parts.append(f"{key}: {shown}")
-    return "{" + ", ".join(parts) + "}"
-
-
-def _number_text(item: object) -> str:
-    return f"{Decimal(repr(item)):f}" if isinstance(item, float) else str(item)
-
-
-def format_scalar(text: str) -> str:
-    """Return a text as YAML that every reader takes for that text, on one line.
-
-    Examples
-    --------
-    >>> print(format_scalar("zip code"), format_scalar("no"), format_scalar("a: b"), format_scalar("two\\nlines"))
-    zip code "no" "a: b" "two\\x0alines"
-    """
-    simple = re.fullmatch(r"[A-Za-z_](?:[\w.-]| (?=[\w.-]))*", text)
-    if simple and text.isprintable() and text.lower() not in _TAKEN:
-        return text
-    return '"' + "".join(_escape(character) for character in text) + '"'
-
-
-_TAKEN = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
-"""Words that some reader of YAML takes for something else than text."""
-
-
-def _escape(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
-    if character.isprintable():
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

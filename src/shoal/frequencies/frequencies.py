@@ -7,7 +7,7 @@ a model must know besides, of the table as a whole, is its Background.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,30 +25,35 @@ class Frequencies:
 
     Cells are sorted by tuple, then by sensitive values, then by subject, so that equal tables have equal
     frequencies whatever the order of their records.
-
-    Attributes
-    ----------
-    tuples
-        ``tuples[t, column]``: codes of the quasi-identifiers, in lexicographic order.
-    cell_tuples, cell_counts
-        The tuple of each cell, and its number of records.
-    sensitive
-        ``sensitive[cell, column]``: codes of the sensitive columns; -1 is a missing value that matches anything.
-    subjects
-        The person of each cell, where the policy names a ``subject`` column; else ``None``: every record is one.
     """
 
     tuples: Codes
+    """``tuples[t, column]``: codes of the quasi-identifiers, in lexicographic order."""
     cell_tuples: Ints
+    """The tuple of each cell."""
     cell_counts: Ints
+    """Its number of records."""
     sensitive: Codes
+    """``sensitive[cell, column]``: codes of the sensitive columns; -1 is a missing value that matches anything."""
     subjects: Ints | None = None
+    """The person of each cell, where the policy names a ``subject`` column; else every record is one."""
 
     @cached_property
     def counts(self) -> Ints:
         """The number of records of each tuple."""
         counted = np.bincount(self.cell_tuples, weights=self.cell_counts, minlength=len(self.tuples))
         return counted.astype(np.int64)
+
+    @cached_property
+    def cell_starts(self) -> Ints:
+        """Where the cells of each tuple start; one more for the end of the last."""
+        return np.searchsorted(self.cell_tuples, np.arange(len(self.tuples) + 1)).astype(np.int64)
+
+    def cells_of(self, tuples: Ints) -> tuple[Ints, Ints]:
+        """Return the cells of some tuples, one tuple after the other, and which of these tuples each is of."""
+        starts, lengths = self.cell_starts[tuples], np.diff(self.cell_starts)[tuples]
+        owner = np.repeat(np.arange(len(tuples)), lengths)
+        return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(len(owner)), owner
 
     @cached_property
     def records(self) -> int:
@@ -63,58 +68,41 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class SensitiveColumn:
-    """A column that models look at, as it is in the table as a whole.
-
-    Attributes
-    ----------
-    place
-        Its place in ``Frequencies.sensitive``.
-    size
-        How many values it has. A code from here on is no value: its records are suppressed whatever a search does.
-    ranks
-        The rank of each value, where the values have an order.
-    levels
-        ``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below
-        the top, where the column has a hierarchy.
-    asks
-        The number that each value is, where the column holds how many persons each person wants to be among.
-    """
+    """A column that models look at, as it is in the table as a whole."""
 
     place: int
+    """Its place in ``Frequencies.sensitive``."""
     size: int
+    """How many values it has. A code from here on is no value: its records are suppressed whatever a search does."""
     ranks: Ints | None = None
+    """The rank of each value, where the values have an order."""
     levels: Codes | None = None
+    """``levels[level, value]``: the number of each value's label, from the values themselves (level 0) up to below the
+    top, where the column has a hierarchy."""
     requested_k: Ints | None = None
+    """The number that each value is, where the column holds how many persons each person wants to be among."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Histogram:
     """How often each value occurs in each class, sorted by class, then by value; what does not occur is not there.
 
     Counts are records or, where there are subjects, persons: a person with two different values in a class counts
     once for each of them.
-
-    Attributes
-    ----------
-    count
-        The number of classes.
-    classes, values, counts
-        One entry for each class and value.
-    wild
-        For each class, its missing values that may be any value; they are in no entry.
-    persons
-        For each class, its persons (or records).
-    unknown
-        For each class, its records with such a missing value: a person may have several.
     """
 
     count: int
+    """The number of classes."""
     classes: Ints
     values: Ints
     counts: Ints
+    """One entry for each class and value."""
     wild: Ints
+    """For each class, its missing values that may be any value; they are in no entry."""
     persons: Ints
+    """For each class, its persons (or records)."""
     unknown: Ints
+    """For each class, its records with such a missing value: a person may have several."""
 
     @cached_property
     def starts(self) -> Ints:
@@ -160,6 +148,7 @@ class Background:
     """All records of the table, those too that are suppressed whatever a search does."""
     columns: Mapping[str, SensitiveColumn]
     """The columns that models look at, by name."""
+    _: KW_ONLY
     quasi_identifiers: tuple[str, ...] = ()
     """The names of what classes show, in order."""
     starred: bool = False
@@ -172,6 +161,12 @@ class Background:
     """How many persons each record stands for, where the policy names the column that tells it."""
     _tables: dict[tuple[str, ...], Histogram] = field(init=False, default_factory=dict, compare=False, repr=False)
 
+    @property
+    def matches_of_stars(self) -> Callable[[], Ints] | None:
+        """The ``matches`` of one class that shows ``*``: everyone in the population, where there is one."""
+        people = self.population
+        return None if people is None else lambda: np.array([people.size], np.int64)
+
     def known(self, names: Sequence[str]) -> tuple[SensitiveColumn, ...]:
         """Return what is known of some columns."""
         return tuple(self.columns[name] for name in names)
@@ -179,8 +174,7 @@ class Background:
     def table(self, names: tuple[str, ...]) -> Histogram:
         """Return how often each value occurs in the whole table, as one class; several columns are taken as one."""
         if names not in self._tables:
-            one_class = np.zeros(len(self.whole.cell_counts), np.int64)
-            self._tables[names] = Classes.of(self.whole, one_class, 1).histogram(self.known(names))
+            self._tables[names] = Classes.whole(self.whole).histogram(self.known(names))
         return self._tables[names]
 
     def counts(self, names: tuple[str, ...], values: Ints) -> Ints:
@@ -220,9 +214,12 @@ class Classes:
     """The records of each class, where they are known already."""
     ends: Ints | None = None
     """Where the classes of each table end, when the classes of several tables are tested together."""
+    _: KW_ONLY
     shown: Callable[[], Ints] | None = field(default=None, repr=False)
     """Gives ``[class, column]``: a number for what each class shows in each quasi-identifier, where that is known.
     Within a table equal numbers are equal labels."""
+    blank: Callable[[], Bools] | None = field(default=None, repr=False)
+    """Gives ``[class, column]``: whether the class shows ``*`` there, where that is known."""
     kept: Bools | None = None
     """The classes that other models leave, for a model that looks across classes; ``None``: all."""
     matches: Callable[[], Ints] | None = field(default=None, repr=False)
@@ -234,6 +231,16 @@ class Classes:
         """Group whole cells."""
         number = int(members.max(initial=-1)) + 1 if count is None else count
         return cls(number, members, None, frequencies.cell_counts, frequencies)
+
+    @classmethod
+    def whole(cls, frequencies: Frequencies) -> Classes:
+        """Put all records into one class."""
+        return cls.of(frequencies, np.zeros(len(frequencies.cell_counts), np.int64), 1)
+
+    @property
+    def tuples(self) -> Ints:
+        """The tuple of each piece."""
+        return self._per_piece(self.frequencies.cell_tuples).astype(np.int64, copy=False)
 
     def _per_piece(self, values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
         return values if self.cells is None else values[self.cells]
@@ -310,7 +317,15 @@ class Classes:
         wild = np.zeros(self.count, np.int64)
         wild[members[values < 0]] = counts[values < 0]
         known = values >= 0
-        return Histogram(self.count, members[known], values[known], counts[known], wild, self.sizes, unknown)
+        return Histogram(
+            count=self.count,
+            classes=members[known],
+            values=values[known],
+            counts=counts[known],
+            wild=wild,
+            persons=self.sizes,
+            unknown=unknown,
+        )
 
     def _combined(self, columns: Sequence[SensitiveColumn]) -> tuple[Ints, int]:
         """The value of each piece, and how many there are; -1 is wild."""

@@ -59,16 +59,10 @@ class Population:
 
 @dataclass(frozen=True)
 class Survey:
-    """How many persons of the population each record stands for.
-
-    Attributes
-    ----------
-    place
-        Where the codes of the weights are in ``Frequencies.sensitive``.
-    amounts, unit
-        The weight of each code, as a whole number of a unit's parts: 2.5 persons are 25 where ``unit`` is 10.
-    """
+    """How many persons of the population each record stands for."""
 
     place: int
+    """Where the codes of the weights are in ``Frequencies.sensitive``."""
     amounts: Ints
+    """The weight of each code, as a whole number of a unit's parts: 2.5 persons are 25 where ``unit`` is 10."""
     unit: int

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import LedgerError
-from shoal.gateway.formats import Reply
+from shoal.gateway.formats import Format, Reply, write_reply
 from shoal.gateway.mediator import Gateway
+from shoal.gateway.owner_notes import enter_note
+from shoal.gateway.owner_overview import OwnerOverview
 from shoal.gateway.releases import Releases
 
 _FRESH = 2.0
 """Seconds for which it need not be looked again whether owners can be reached."""
+
+
+@dataclass(frozen=True)
+class WrittenAnswer:
+    """An answer in the form in which it leaves, and what the log says of it."""
+
+    content: bytes
+    tables: list[str]
+    columns: list[str]
+    actions: list[str]
+    """One for each owner that answered."""
+
+    @classmethod
+    def of(cls, reply: Reply, format: Format) -> WrittenAnswer:
+        """Write an answer."""
+        decisions = reply.explanation["decisions"]
+        return cls(
+            write_reply(reply, format),
+            tables=sorted({decision["table"] for decision in decisions}),
+            columns=sorted({name for decision in decisions for name in decision["weights"]}),
+            actions=[decision["action"] for decision in decisions],
+        )
 
 
 class AnswerService:
@@ -37,6 +62,7 @@ class AnswerService:
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         self.releases = Releases(gateway.config.releases, gateway.ledger)
+        self._overviews: dict[str, OwnerOverview] = {}
         self._health: tuple[float, dict[str, Any]] = (-_FRESH, {})
 
     def answer(self, client: str, text: str, *, owner_column: bool = False, number: str, again: bool = True) -> Reply:
@@ -63,9 +89,21 @@ class AnswerService:
             self.gateway.on_error(error)
             return Reply(answer.table, answer.to_dict())
 
+    def write_answer(
+        self, client: str, text: str, owner_column: bool, number: str, again: bool, format: Format
+    ) -> WrittenAnswer:
+        """Return the answer to a request in the form in which it leaves."""
+        reply = self.answer(client, text, owner_column=owner_column, number=number, again=again)
+        return WrittenAnswer.of(reply, format)
+
     def fetch(self, client: str, number: str) -> Reply | None:
         """Return a client's own earlier answer."""
         return self.releases.read_reply(client, number)
+
+    def write_release(self, client: str, number: str, format: Format) -> bytes | None:
+        """Return a client's own earlier answer in the form in which it leaves."""
+        reply = self.fetch(client, number)
+        return None if reply is None else write_reply(reply, format)
 
     def explain(self, client: str, number: str) -> dict[str, Any] | None:
         """Return why a client's own answer was what it was."""
@@ -92,31 +130,49 @@ class AnswerService:
         }
         return {"tables": tables, "joins": joins}
 
-    def read_ledger(self, *, after: int, most: int, owner: str | None) -> dict[str, Any]:
+    def read_ledger(self, after: int, most: int, owner: str | None) -> dict[str, Any]:
         """Return entries of the ledger, without values, and whether the chain is whole."""
         ledger = self.gateway.ledger
         entries = [
             {**entry, "table": entry.pop("tabled")} for entry in ledger.entries(after=after, most=most, owner=owner)
         ]
+        return {"entries": entries, **self.verify_ledger(), "head": ledger.head()}
+
+    def verify_ledger(self) -> dict[str, Any]:
+        """Return how many entries the chain has, or where it is broken."""
         try:
-            chain: dict[str, Any] = {"verified": ledger.verify(), "broken": None}
+            return {"verified": self.gateway.ledger.verify(), "broken": None}
         except LedgerError as error:
-            chain = {"verified": None, "broken": str(error)}
-        return {"entries": entries, **chain, "head": ledger.head()}
+            return {"verified": None, "broken": str(error)}
+
+    def enter_revocation(self, client: str, owner: str) -> None:
+        """Enter in the ledger that an owner revoked a client's key."""
+        enter_note(self.gateway.ledger, "revoke", client=client, owner=owner, said={"client": client})
+
+    def read_overview(self, owner: str) -> dict[str, Any]:
+        """Return who got what of an owner's tables, and what is left of each client's allowance."""
+        if owner not in self._overviews:
+            self._overviews[owner] = OwnerOverview(self.gateway, owner)
+        return self._overviews[owner].read()
 
     def check_health(self) -> dict[str, Any]:
-        """Return whether the ledger can be read and the owners can be reached; it is looked at now and then."""
+        """Return whether an entry could be written and the owners can be reached; it is looked at now and then."""
         checked, health = self._health
         if time.monotonic() - checked > _FRESH:
             health = self._check_health()
             self._health = time.monotonic(), health
         return health
 
+    def forget_health(self) -> None:
+        """Look anew when it is asked for next."""
+        self._health = (-_FRESH, {})
+
     def _check_health(self) -> dict[str, Any]:
         try:
-            self.gateway.ledger.head()
+            self.gateway.ledger.probe()
             ledger = True
-        except LedgerError:
+        except LedgerError as error:
+            self.gateway.on_error(error)
             ledger = False
         owners = self.gateway.check_owners()
         return {"status": "ok" if ledger and all(owners.values()) else "degraded", "ledger": ledger, "owners": owners}

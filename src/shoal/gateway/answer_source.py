@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass, field, replace
 
+from shoal.engines.formulas import prefix_cells
+from shoal.gateway.bounded_cache import BoundedCache
 from shoal.gateway.evaluation import Evaluation, QueryableTable, evaluate
 from shoal.gateway.request import Request
 from shoal.gateway.verification import AnswerVerifier
@@ -14,42 +14,13 @@ _OBJECTS = 4_000
 """Bytes of the objects around an answer, as measured."""
 
 
-class AnswerCache:
-    """Answers that a table gave: the table is fixed, so they are too. Those asked for longest ago go first.
+def remember_answers(max_bytes: int = 64_000_000) -> BoundedCache[tuple[str, str], Evaluation]:
+    """Return a cache of answers that a table gave: the table is fixed, so they are too.
 
-    They are told apart by how a request is written out: to Python ``1`` and ``True`` are equal, to a condition not.
+    Each client has its own: how soon an answer comes would tell what others asked. Requests are told apart by how they
+    are written out: to Python ``1`` and ``True`` are equal, to a condition not.
     """
-
-    def __init__(self, max_bytes: int = 64_000_000) -> None:
-        self._max_bytes, self.size = max_bytes, 0
-        self._answers: OrderedDict[str, Evaluation] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, request: Request) -> Evaluation | None:
-        """Return the answer to a request, if it is there."""
-        key = repr(request)
-        with self._lock:
-            answer = self._answers.get(key)
-            if answer is not None:
-                self._answers.move_to_end(key)
-        return answer
-
-    def put(self, request: Request, answer: Evaluation) -> None:
-        """Keep an answer, unless it takes a large part of the room that there is."""
-        key = repr(request)
-        if _estimate_size(key, answer) > self._max_bytes // 8:
-            return
-        with self._lock:
-            if key not in self._answers:
-                self._answers[key] = answer
-                self.size += _estimate_size(key, answer)
-            while self.size > self._max_bytes:
-                self.size -= _estimate_size(*self._answers.popitem(last=False))
-
-
-def _estimate_size(key: str, answer: Evaluation) -> int:
-    """Return about how many bytes it takes to keep an answer; a small one takes more than it holds."""
-    return answer.size + len(key) + _OBJECTS
+    return BoundedCache(max_bytes, lambda key, answer: answer.size + len(key[1]) + _OBJECTS)
 
 
 @dataclass(frozen=True)
@@ -58,19 +29,32 @@ class AnswerSource:
 
     table: QueryableTable
     verifier: AnswerVerifier
-    cache: AnswerCache = field(default_factory=AnswerCache, repr=False, compare=False)
+    prefixes: bool = False
+    """Whether formulas in cells get an apostrophe, by the owner's policy; the audited table holds them as they were."""
+    cache: BoundedCache[tuple[str, str], Evaluation] = field(
+        default_factory=remember_answers, repr=False, compare=False
+    )
 
-    def answer(self, request: Request) -> Evaluation:
-        """Return the answer to a request.
+    def prepare(self) -> AnswerSource:
+        """Do now what every answer needs, and return the source; the first one would wait for it, and tell so."""
+        self.table.encode_all()
+        self.verifier.prepare()
+        return self
+
+    def answer(self, client: str, request: Request) -> Evaluation:
+        """Return the answer to a client's request.
 
         Raises
         ------
         AuditFailed
             The answer shows something that the audited table does not hold; it goes no further.
         """
-        answer = self.cache.get(request)
+        key = client, repr(request)
+        answer = self.cache.get(key)
         if answer is None:
             answer = evaluate(request, self.table)
-            self.verifier.verify(request, answer)
-            self.cache.put(request, answer)
+            self.verifier.verify(request, answer, client)
+            if self.prefixes:
+                answer = replace(answer, table=prefix_cells(answer.table))
+            self.cache.put(key, answer)
         return answer

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from shoal.errors import Fault, MissingExtra, Refused, ShoalError, TableError, Unavailable
+from shoal.errors import Fault, Refused, ShoalError, TableError, Unavailable, import_extra
 from shoal.gateway.formats import Format, Reply, read_reply
 
 if TYPE_CHECKING:
@@ -83,11 +83,7 @@ class GatewayClient:
     """
 
     def __init__(self, url: str, key: str, *, timeout: float = 60, verify: bool | str = True) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise MissingExtra.of("httpx", "gateway", "asking a gateway") from None
-        self._httpx = httpx
+        self._httpx = httpx = import_extra("httpx", "gateway", "asking a gateway")
         headers = {b"Authorization": f"Bearer {key}".encode()}
         trusted = verify if isinstance(verify, bool) else _load_certificate(verify)
         try:
@@ -130,7 +126,7 @@ class GatewayClient:
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
-            response = self._http.request(method, path, **options)
+            response: httpx.Response = self._http.request(method, path, **options)
         except self._httpx.TimeoutException:
             raise Unavailable("the gateway did not answer in time", where="url") from None
         except (self._httpx.HTTPError, self._httpx.InvalidURL, self._httpx.CookieConflict) as error:
@@ -166,7 +162,6 @@ def _to_answer(reply: Reply) -> ClientAnswer:
 
 
 def _to_error(response: httpx.Response) -> ShoalError:
-    """Return the error that a response tells of."""
     try:
         faults = [Fault(**fault) for fault in response.json()["faults"]]
     except (ValueError, KeyError, TypeError):

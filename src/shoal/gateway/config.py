@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from contextvars import ContextVar
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from shoal.encoding import yaml as notation
 from shoal.errors import PolicyError, nearest
@@ -18,14 +18,23 @@ from shoal.registry import Frozen
 
 Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f]{1,63}$")]
 Recoding = Literal["one", "each"]
+_FOLDER: ContextVar[Path] = ContextVar("the folder of the file that is read", default=Path())
+
+
+def _seen_from_folder(path: str) -> str:
+    return path if is_url(path) else str(_FOLDER.get() / path)
+
+
+FilePath = Annotated[str, AfterValidator(_seen_from_folder)]
+"""A path, seen from the folder of the configuration that names it."""
 
 
 class DatabaseConfig(Frozen):
     """Where an owner's tables are; exactly one of these."""
 
-    files: dict[Name, str] | None = None
+    files: dict[Name, FilePath] | None = None
     """Table → its file (CSV, Parquet, …)."""
-    duckdb: str | None = None
+    duckdb: FilePath | None = None
     """The path of a DuckDB database; it is opened to read only."""
     postgresql: str | None = None
     """The URL of a PostgreSQL database; ``$NAME`` takes it from the environment, so that no password
@@ -54,20 +63,32 @@ class TableConfig(Frozen):
     """What is promised of it: a policy's file, or the policy itself."""
     recoding: Recoding = "one"
     """``one``: one recoding of the whole table for every request, so that no two answers can be intersected. ``each``:
-    the columns of each request are recoded on their own, as in the paper; answers that could be intersected with what
-    a client already has are refused."""
+    the columns that a client asks for first are recoded on their own, as in the paper, for this client; later requests
+    are answered from that recoding, or refused."""
     source: Name | None = None
     """What the table is called in the database, where that is another name."""
+    formerly: tuple[str, ...] | None = None
+    """What the ledger knows the same data as, where they moved: what clients got of them still counts. An empty list
+    says that these data are new."""
+    edition: Annotated[int, Field(ge=1)] = 1
+    """Raise it to answer from the table as it is now. Clients who have answers from an earlier edition get none of this
+    one: they could compare them, person by person."""
 
     @field_validator("policy", mode="before")
     @classmethod
     def _a_file_or_itself(cls, value: Any) -> Policy:
-        return Policy.of(value)
+        return Policy.of(_FOLDER.get() / value if isinstance(value, str) else value)
 
     @model_validator(mode="after")
     def _can_be_followed(self) -> TableConfig:
         if self.recoding == "each" and self.policy.survey_weight is not None:
-            raise PolicyError("records cannot be told apart by weights", where="recoding", got="each", hint="say one")
+            raise PolicyError(
+                "a part of the columns has no weights of its own", where="recoding", got="each", hint="say one"
+            )
+        if self.policy.perturb:
+            what = "a gateway answers from generalized tables, whose records it can show again; not from perturbed ones"
+            got, hint = self.policy.perturb[0].key(), "publish such a table as a release"
+            raise PolicyError(what, where="policy.perturb", got=got, hint=hint)
         if self.recoding == "each" and self.policy.has_secret_seed:
             raise PolicyError("each request would draw another sample", where="recoding", got="each", hint="say one")
         return self
@@ -93,6 +114,8 @@ class JoinConfig(TableConfig):
         if self.policy.subject is None:
             what = "a join repeats persons, so its policy must say which column tells who a record is about"
             raise PolicyError(what, where="policy.subject", hint="say subject: (the key)")
+        if self.formerly is not None:
+            raise PolicyError("a join lies nowhere", where="formerly", hint="say it of the tables that it joins")
         return self
 
 
@@ -108,17 +131,6 @@ class OwnerConfig(Frozen):
         for name, table in self.tables.items():
             if self.database.files is not None and (table.source or name) not in self.database.files:
                 raise PolicyError("no file is named for this table", where=f"tables.{name}", hint="database.files")
-        return self
-
-    @model_validator(mode="after")
-    def _tables_are_about_different_data(self) -> OwnerConfig:
-        tables: dict[str, str] = {}
-        for name, table in self.tables.items():
-            source = table.source or name
-            where = source if self.database.files is None else os.path.normpath(self.database.files[source])
-            if tables.setdefault(where, name) != name:
-                what = "two tables of the same data: they are recoded apart, and could be laid over each other"
-                raise PolicyError(what, where=f"tables.{name}", got=f"the same as {tables[where]}")
         return self
 
     @model_validator(mode="after")
@@ -158,12 +170,18 @@ class ServerConfig(Frozen):
     """The most bytes of a request."""
     seconds: Annotated[float, Field(gt=0)] = 30
     """How long a client waits for an answer; the work goes on, and its number gets the answer later."""
-    workers: Annotated[int, Field(ge=1, le=256)] = 8
-    """Requests that are answered at once."""
+    longest: Annotated[float, Field(gt=0)] = 120
+    """How long an answer may take; then the process that works on it is ended."""
+    processes: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Processes that answer, each with the tables in its memory; one for each core by default, up to four."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 16
+    """Requests that are answered at once, by all processes."""
     waiting: Annotated[int, Field(ge=0)] = 512
     """Requests that may wait for a worker."""
+    unread: Annotated[int, Field(ge=1_000)] = 67_108_864
+    """Bytes of answers that one client may leave unread."""
     attempts: Annotated[int, Field(ge=1)] = 10
-    """Wrong keys that one address may try in a minute."""
+    """Wrong keys for one client, or for nobody we know, that one address may try in a minute."""
     proxies: tuple[str, ...] = ()
     """Addresses of proxies that may say for whom they ask (``X-Forwarded-For``)."""
 
@@ -171,12 +189,16 @@ class ServerConfig(Frozen):
 class RetentionConfig(Frozen):
     """The answers that clients may fetch again."""
 
-    folder: str | None = None
+    folder: FilePath | None = None
     """Where they lie; beside the ledger by default."""
     days: Annotated[int, Field(ge=1)] = 30
     """How long."""
     size: Annotated[int, Field(ge=0)] = 1_000_000_000
     """How many bytes; the oldest go first."""
+
+    def find_folder(self, ledger: Path) -> Path:
+        """Return where they lie."""
+        return Path(self.folder or f"{ledger}.releases")
 
 
 class GatewayConfig(Frozen):
@@ -194,16 +216,24 @@ class GatewayConfig(Frozen):
 
     owners: Annotated[dict[Name, OwnerConfig], Field(min_length=1)]
     clients: dict[Name, ClientConfig] = Field(default={})
-    ledger: str
+    ledger: FilePath
     """The ledger: a file, or the URL of a PostgreSQL database (``$NAME`` takes it from the environment)."""
-    ledger_key: str | None = None
+    ledger_key: FilePath | None = None
     """The file of the key of the ledger's hashes, made if it is not there; beside the ledger by default."""
+    ledger_head: tuple[FilePath, ...] = ()
+    """Where the ledger's head is kept besides beside its key: files (with an ending), or folders in which each head is
+    a file of its own that is never written again."""
     owner_column: Name = "owner"
     """What the column is called that names the owner of each record, where a client asks for it."""
     server: ServerConfig = ServerConfig()
     """The limits of the service."""
     releases: RetentionConfig = RetentionConfig()
     """The answers that are kept."""
+
+    @field_validator("ledger_head", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _joins_mean_the_same(self) -> GatewayConfig:
@@ -214,54 +244,31 @@ class GatewayConfig(Frozen):
                     raise PolicyError("owners declare this join differently", where=f"owners.{name}.joins.{join}")
         return self
 
+    def list_warnings(self) -> list[str]:
+        """Return what an owner may not have meant: tables of which everybody is shown as they are."""
+        return [
+            f"{name}.{table}: light requests show everybody as they are, sensitive columns too (raw.least: 1)"
+            for name, owner in self.owners.items()
+            for table, config in {**owner.tables, **owner.joins}.items()
+            if config.policy.threshold is not None and config.policy.raw_least == 1
+        ]
+
+    def locate(self, ending: str) -> Path:
+        """Return a file beside the ledger, or beside its key where that lies on a server."""
+        place = self.ledger_key if is_url(self.ledger) and self.ledger_key is not None else self.ledger
+        return Path(f"{place}.{ending}")
+
     @classmethod
     def from_yaml(cls, text: str, *, folder: Path, source: str = "gateway.yaml") -> GatewayConfig:
         """Read a configuration; files that it names are looked up in ``folder``."""
-        data = _resolve_paths(notation.mapping(text, source), folder)
-        return cls(**{str(key): value for key, value in data.items()})
+        before = _FOLDER.set(folder)
+        try:
+            return cls(**{str(key): value for key, value in notation.parse_mapping(text, source).items()})
+        finally:
+            _FOLDER.reset(before)
 
     @classmethod
     def read(cls, path: str | Path) -> GatewayConfig:
         """Read a configuration from a YAML file."""
         path = Path(path)
-        return cls.from_yaml(notation.text_of(path, "configuration"), folder=path.parent, source=str(path))
-
-
-def _resolve_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the paths of a configuration absolute, seen from its folder."""
-    resolved = dict(data)
-    if isinstance(resolved.get("ledger"), str) and not is_url(resolved["ledger"]):
-        resolved["ledger"] = str(folder / resolved["ledger"])
-    if isinstance(resolved.get("ledger_key"), str):
-        resolved["ledger_key"] = str(folder / resolved["ledger_key"])
-    releases = resolved.get("releases")
-    if isinstance(releases, dict) and isinstance(releases.get("folder"), str):
-        resolved["releases"] = {**releases, "folder": str(folder / releases["folder"])}
-    owners = resolved.get("owners")
-    if isinstance(owners, dict):
-        resolved["owners"] = {
-            name: _resolve_owner(owner, folder) if isinstance(owner, dict) else owner for name, owner in owners.items()
-        }
-    return resolved
-
-
-def _resolve_owner(owner: dict[str, Any], folder: Path) -> dict[str, Any]:
-    resolved = dict(owner)
-    database = resolved.get("database")
-    if isinstance(database, dict):
-        database = dict(database)
-        if isinstance(database.get("files"), dict):
-            database["files"] = {table: str(folder / str(file)) for table, file in database["files"].items()}
-        if isinstance(database.get("duckdb"), str):
-            database["duckdb"] = str(folder / database["duckdb"])
-        resolved["database"] = database
-    for part in ("tables", "joins"):
-        if isinstance(resolved.get(part), dict):
-            resolved[part] = {name: _read_policy(table, folder) for name, table in resolved[part].items()}
-    return resolved
-
-
-def _read_policy(table: Any, folder: Path) -> Any:
-    if isinstance(table, dict) and isinstance(table.get("policy"), str):
-        return {**table, "policy": Policy.read(folder / table["policy"])}
-    return table
+        return cls.from_yaml(notation.read_text(path, "configuration"), folder=path.parent, source=str(path))

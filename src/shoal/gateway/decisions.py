@@ -7,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from shoal.encoding.types import Codes
 from shoal.errors import PolicyError, Refused
+from shoal.gateway.client_history import ClientHistory, SourceHistory
 from shoal.gateway.evaluation import Evaluation
-from shoal.gateway.ledger import ClientHistory, singles_out
-from shoal.gateway.owned_tables import OwnedTable, TableVersion
+from shoal.gateway.known_sources import JOINED
+from shoal.gateway.owned_tables import OwnedTable
 from shoal.gateway.queryable_release import QueryableRelease
 from shoal.gateway.request import Request
+from shoal.gateway.spending import Budget
+from shoal.gateway.table_version import TableVersion
 from shoal.policy.disclosure_weights import Weighed, weigh
 
-_MAX_WEIGHINGS = 4_096
-"""Sums of weights that are kept for a version of a table."""
+_GOES_ON = "the client goes on with the answers that it has"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +31,10 @@ class Decision:
     weighed: Weighed
     together: dict[str, float]
     """Columns of earlier answers as they are, weighed with those of this request."""
-    action: Literal["release", "anonymize"]
+    action: Literal["release", "anonymize", "count"]
     recoding: Literal["one", "each"] | None = None
+    noise: dict[str, Any] | None = None
+    """How counts are blurred, and what of its budget a client has spent."""
     steps: tuple[dict[str, Any], ...] = ()
     attained: dict[str, Any] = field(default_factory=dict)
     """What the release attains that an anonymized answer is cut from."""
@@ -47,133 +50,179 @@ class Decision:
             "together": self.together,
             "action": self.action,
             "recoding": self.recoding,
+            "noise": self.noise,
             "steps": [dict(step) for step in self.steps],
-            "attained": {name: _to_plain(value) for name, value in self.attained.items()},
+            "attained": dict(self.attained),
             "notes": list(self.notes),
         }
 
 
 @dataclass(frozen=True)
 class OwnerAnswer:
-    """A decision, the answer that follows from it, and who is in which of its groups."""
+    """A decision, and the answer that follows from it."""
 
     decision: Decision
     evaluation: Evaluation
     weights: dict[str, float]
-    groups: Codes | None
+    budget: Budget | None = None
+    """What it costs of a budget."""
 
 
-def decide(table: OwnedTable, request: Request, history: ClientHistory) -> OwnerAnswer:
+def decide(table: OwnedTable, client: str, request: Request, history: ClientHistory) -> OwnerAnswer:
     """Decide on a request as Hussien et al. (2015), 3.2, and answer it.
 
     The weights of all columns that it touches are added up, with those that the client already has as they are. At or
     under the threshold it is answered with the data as they are; above, from a release that keeps the models: the
-    one release of the table, or one of the requested columns. Where there is none it is refused; and where answers
-    of both kinds, linked by a column that both show as it is, would break a promise.
+    one release of the table, or the one of the columns that this client asked for first.
+
+    Why it is safe: what is decided follows from the request, the ledger and the policy, never from a value of the
+    table. So a refusal tells nobody anything. All anonymized answers to a client are cut from one release, which it
+    might as well read whole. Answers as they are show nothing that too few persons share; a column that an answer of
+    each kind shows as it is would tell which record is which, so there are never both.
     """
     version = table.read_current()
-    missing = [name for name in request.touched if name not in version.frame.columns]
-    if missing:
-        raise Refused("this owner's table lacks a column", where=table.name, got=", ".join(missing))
-    weighed, together = _weigh_once(table, version, request, history)
+    check_columns(table, version, request)
+    _check_records(table, version, history)
+    weighed, together = _weigh_once(table, version, client, request, history)
     weights = table.qualify_weights(request.touched, weighed.weights)
-    links = _find_links(table, version, history, raw=weights) if weighed.action == "release" else frozenset()
+    why = _find_reason(table, version, history, weights) if weighed.action == "release" else None
     decision = Decision(
         owner=table.owner,
         table=table.name,
-        version=version.name,
+        version=version.raw_name if weighed.action == "release" and why is None else "",
         weighed=weighed,
         together=together,
-        action="anonymize" if links else weighed.action,
-        notes=_explain_links(links),
+        action=weighed.action if why is None else "anonymize",
+        notes=() if why is None else (f"anonymized: {why}",),
     )
     if decision.action == "release":
-        return OwnerAnswer(decision, version.raw.answer(request), weights, None)
-    _check_joins(table, history)
-    _check_links(table, version, history, weights)
-    one = table.config.recoding == "one"
-    release = table.release_table(version) if one else table.release_columns(version, request.touched)
-    evaluation = release.source.answer(request)
-    groups = None if one else _check_intersections(table, version, release.group_persons(evaluation.matched), history)
-    return OwnerAnswer(_explain(decision, table, release, evaluation), evaluation, weights, groups)
-
-
-def _explain(decision: Decision, table: OwnedTable, release: QueryableRelease, evaluation: Evaluation) -> Decision:
-    """Return the decision with what the client is told of the release."""
-    return replace(
+        return OwnerAnswer(
+            replace(decision, notes=_list_raw_notes(table)), version.raw.answer(client, request), weights
+        )
+    _check_others(table, request, history)
+    _check_links(table, history, weights)
+    release = _find_release(table, version, client, weights, history)
+    evaluation = release.source.answer(client, request)
+    explained = replace(
         decision,
+        version=version.name(release.content_hash),
         recoding=table.config.recoding,
         steps=release.steps,
         attained=release.attained,
         notes=(*decision.notes, *evaluation.notes),
     )
+    return OwnerAnswer(explained, evaluation, weights)
 
 
-def _check_links(table: OwnedTable, version: TableVersion, history: ClientHistory, columns: Iterable[str]) -> None:
+def check_columns(table: OwnedTable, version: TableVersion, request: Request) -> None:
+    """Refuse a request for columns that the table does not have."""
+    missing = [name for name in request.touched if name not in version.first.columns]
+    if missing:
+        raise Refused("this owner's table lacks a column", where=table.name, got=", ".join(missing))
+
+
+def _check_records(table: OwnedTable, version: TableVersion, history: ClientHistory) -> None:
+    """Refuse to answer from other records than a client has answers from, whether as they are or anonymized.
+
+    They are other ones where the owner raised the edition, or the records that stood were lost.
+    """
+    if history.sources.get(table.identity, SourceHistory()).records - {version.records_name}:
+        what = "the client has answers from earlier records of this table, with which these could be compared"
+        raise Refused(what, where=table.name, hint=_GOES_ON)
+
+
+def _list_raw_notes(table: OwnedTable) -> tuple[str, ...]:
+    """Return what holds for every answer as it is, whether it left anybody out or not."""
+    least = table.policy.raw_least
+    return () if least == 1 else (f"records that fewer than {least} persons share are left out of answers as they are",)
+
+
+def _find_reason(
+    table: OwnedTable, version: TableVersion, history: ClientHistory, weights: dict[str, float]
+) -> str | None:
+    """Return why a request that is light enough is anonymized all the same, if it is."""
+    links = find_links(table, history, raw=weights)
+    if links:
+        return f"as they are, {_list_columns(table, links)} would tell apart persons of an earlier answer"
+    if table.policy.raw_least > 1:
+        shown = {table.qualify(name) for name in table.policy.quasi_identifiers}
+        if {name for name in history.raw if name.startswith(f"{table.identity}.")} - shown:
+            return "the client has a column as it is that may not be shown beside these"
+    earlier = history.sources.get(table.identity, SourceHistory()).raw_recodings
+    if earlier - {version.raw_name.partition("-")[0]}:
+        return "the client has records as they were, with which these could be compared"
+    return None
+
+
+def _find_release(
+    table: OwnedTable, version: TableVersion, client: str, weights: dict[str, float], history: ClientHistory
+) -> QueryableRelease:
+    """Return the release that all anonymized answers to a client are cut from; refuse to cut from a second one."""
+    known = history.sources.get(table.identity, SourceHistory())
+    columns = None
+    if table.config.recoding == "each":
+        columns = table.choose_columns(version, known.first or frozenset(weights))
+        shown = {name for name in version.first.columns if table.qualify(name) in weights} - set(table.policy.hidden)
+        if columns is not None and not shown <= columns:
+            what = "the client has an anonymized answer with fewer columns, and a second recoding could be laid over it"
+            raise Refused(what, where=table.name, hint=f"ask for some of {', '.join(sorted(columns))}")
+    release = table.release(version, columns, client=client)
+    if known.recodings - {version.name(release.content_hash).partition("-")[0]}:
+        what = "the table is recoded otherwise than in the client's earlier answers, and could be compared with them"
+        raise Refused(what, where=table.name, hint=_GOES_ON)
+    return release
+
+
+def _shorten(qualified: str) -> str:
+    return qualified.rpartition(".")[2]
+
+
+def _list_columns(table: OwnedTable, names: Iterable[str]) -> str:
+    return ", ".join(sorted(map(table.tell, names)))
+
+
+def _check_links(table: OwnedTable, history: ClientHistory, columns: Iterable[str]) -> None:
     """Refuse to anonymize columns whose records the client could link with what it has as it is."""
-    links = _find_links(table, version, history, published=columns)
+    links = find_links(table, history, published=columns)
     if links:
         what = "what the client has as it is would tell apart the persons of this answer"
-        hint = f"ask without the columns that it has beside {', '.join(sorted(links))}"
+        hint = f"ask without the columns that it has beside {_list_columns(table, links)}"
         raise Refused(what, where=table.name, hint=hint)
 
 
-def _find_links(
-    table: OwnedTable,
-    version: TableVersion,
-    history: ClientHistory,
-    *,
-    raw: Iterable[str] = (),
-    published: Iterable[str] = (),
+def find_links(
+    table: OwnedTable, history: ClientHistory, *, raw: Iterable[str] = (), published: Iterable[str] = ()
 ) -> frozenset[str]:
-    """Return the columns as they are that would break a promise of anonymized answers, once the client has these too.
+    """Return the columns as they are that could be linked with anonymized answers, once the client has these too.
 
-    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. The promises are
-    those of every table of which the client has anonymized answers: a join's, where this is one of its parts. What the
-    client has of an earlier version cannot be counted again: no more is linked to that.
+    ``raw`` and ``published`` are the columns of the answer that is thought of, as it is or anonymized. Whether such a
+    link would find anybody is not asked: the answer to that would tell something of the data.
     """
     known, shown = {*history.raw, *raw}, history.published | set(published)
-    released = {*history.released, *([table.name] if raw else [])}
-    joined = any(related.is_join and related.name in released for related in table.related_tables)
+    released = {name for name, have in history.sources.items() if have.raw_recodings}
+    released |= {table.identity} if raw else set()
+    joined = any(related.is_join and related.identity in released for related in table.related_tables)
     links: set[str] = set()
     for related in table.related_tables:
-        if related.name in history.anonymized or (related is table and published):
-            current = version if related is table else related.read_current()
-            columns = related.find_linking_columns(known, shown, joined=joined)
-            gone = history.anonymized.get(related.name, frozenset()) - {current.name} if raw else frozenset()
-            links |= columns if gone or not _holds_beside(related, current, columns) else frozenset()
+        earlier = history.sources.get(related.identity, SourceHistory()).recodings
+        if earlier or (related is table and published):
+            links |= related.find_linking_columns(known, shown, joined=joined)
     return frozenset(links)
 
 
-def _holds_beside(table: OwnedTable, version: TableVersion, columns: frozenset[str]) -> bool:
-    """Whether a table's promises hold beside these columns.
-
-    With a release for each request nobody knows what later answers will show: there any link is one too many.
-    """
-    return not columns or (table.config.recoding == "one" and table.models_hold_beside(version, columns))
-
-
-def _explain_links(columns: frozenset[str]) -> tuple[str, ...]:
-    if not columns:
-        return ()
-    return (f"anonymized: as they are, {', '.join(sorted(columns))} would tell apart persons of an earlier answer",)
-
-
 def _weigh_once(
-    table: OwnedTable, version: TableVersion, request: Request, history: ClientHistory
+    table: OwnedTable, version: TableVersion, client: str, request: Request, history: ClientHistory
 ) -> tuple[Weighed, dict[str, float]]:
-    """Weigh a request, unless the same columns were weighed with the same earlier ones before."""
-    key = request.touched, tuple(history.raw.items())
+    """Weigh a client's request, unless the same columns were weighed with the same earlier ones before."""
+    key = client, request.touched, tuple(history.raw.items())
     weighing = version.weighings.get(key)
     if weighing is None:
-        if len(version.weighings) >= _MAX_WEIGHINGS:
-            version.weighings.clear()  # another thread may do so too: what it held is in our hands
-        weighing = version.weighings[key] = _weigh(table, request, history)
+        weighing = _weigh(table, request, history)
+        version.weighings.put(key, weighing)
     return weighing
 
 
 def _weigh(table: OwnedTable, request: Request, history: ClientHistory) -> tuple[Weighed, dict[str, float]]:
-    """Weigh a request together with what the client has as it is."""
     try:
         alone = weigh(table.policy, request.touched)
     except PolicyError:
@@ -184,31 +233,28 @@ def _weigh(table: OwnedTable, request: Request, history: ClientHistory) -> tuple
     total = sum((Fraction(repr(weight)) for weight in (*alone.weights.values(), *before.values())), Fraction(0))
     heavy = alone.threshold is not None and total > Fraction(repr(alone.threshold))
     action: Literal["release", "anonymize"] = "anonymize" if heavy else alone.action
-    return replace(alone, total=float(total), action=action), before
+    return replace(alone, total=float(total), action=action), {table.tell(name): held for name, held in before.items()}
 
 
-def _check_joins(table: OwnedTable, history: ClientHistory) -> None:
-    """Refuse to publish the same persons in a join and in its parts: their recodings could be laid over each other."""
-    others = [name for name in history.anonymized if name != table.name]
-    if others and (table.is_join or not table.siblings.issuperset(others)):
+def _check_others(table: OwnedTable, request: Request, history: ClientHistory) -> None:
+    """Refuse to publish the same persons in two tables, where the recodings could be laid over each other.
+
+    That is a join beside its parts, and tables that show the same column. Which columns a table that is gone showed of
+    those that are hidden here is not known: they count.
+    """
+    others = [name for name, have in history.sources.items() if have.recodings and name != table.identity]
+    if not others:
+        return
+    if table.is_join or any(JOINED in name for name in others):
         raise Refused(
             "the client has an anonymized answer about the same persons from another table",
             where=table.name,
             hint="a join and its parts are recoded apart; ask for one of them",
         )
-
-
-def _check_intersections(table: OwnedTable, version: TableVersion, groups: Codes, history: ClientHistory) -> Codes:
-    """Return the groups of an answer; refuse one that, laid over earlier ones, singles out fewer than k persons."""
-    before = {number: earlier for (name, number), earlier in history.groups.items() if name == table.name}
-    if before.keys() - {version.name}:
-        what = "the table changed since the client's earlier answers, and they cannot be compared with a new one"
-        raise Refused(what, where=table.name, hint="the owner may say recoding: one")
-    if singles_out([*before.values(), groups], max(table.policy.k, 2)):
-        what = "with what the client already has, this answer would single out a group of fewer than k"
-        raise Refused(what, where=table.name, hint="ask for the same columns as before, without other conditions")
-    return groups
-
-
-def _to_plain(value: Any) -> Any:
-    return value if isinstance(value, (int, float, str, bool)) or value is None else str(value)
+    hidden = {name for related in table.related_tables for name in related.policy.hidden}
+    starts = tuple(f"{name}." for name in others)
+    shown = {_shorten(name) for name in history.published if name.startswith(starts)}
+    common = (shown & set(request.touched)) - hidden
+    if common:
+        what = "the client has an anonymized answer about the same persons with the same columns from another table"
+        raise Refused(what, where=table.name, got=", ".join(sorted(common)), hint="ask without them")

@@ -10,14 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.labels import read_start
 from shoal.encoding.types import Bools, Ints
 from shoal.errors import Refused
-from shoal.gateway.cells import suppress_cells
-from shoal.gateway.labels import Meaning, Meanings, Truth
+from shoal.gateway.labels import SIGNS, LabelReader, PossibleValues, Truth, to_comparable
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
+
+Objects = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,20 @@ class QueryableTable:
     """A table that requests are evaluated on."""
 
     frame: pl.DataFrame
-    meanings: Mapping[str, Meanings]
+    meanings: Mapping[str, LabelReader]
     """Column → how to read it."""
-    persons: Ints | None = None
-    """The person of each record; ``None`` where each record is one."""
-    k: int = 1
-    """Cells of fewer persons are left out; 1 where the table is shown as it is."""
     seed: int = 0
     _codes: dict[str, tuple[list[Any], Ints]] = field(default_factory=dict, repr=False, compare=False)
-    _labels: dict[str, list[Meaning]] = field(default_factory=dict, repr=False, compare=False)
+    _labels: dict[str, list[PossibleValues]] = field(default_factory=dict, repr=False, compare=False)
+    _exact: dict[str, Objects] = field(default_factory=dict, repr=False, compare=False)
+
+    def encode_all(self) -> None:
+        """Encode every column: how soon the first answer about one comes would tell whether somebody asked for it."""
+        for name in self.frame.columns:
+            if self.meanings[name].exact:
+                self.read_exact(name)
+            else:
+                self.read_labels(name)
 
     def encode(self, name: str) -> tuple[list[Any], Ints]:
         """Return the distinct values of a column in the order that they sort in, and the number of each record's."""
@@ -61,11 +68,19 @@ class QueryableTable:
             self._codes[name] = _encode(self.frame[name])
         return self._codes[name]
 
-    def read_labels(self, name: str) -> list[Meaning]:
+    def read_labels(self, name: str) -> list[PossibleValues]:
         """Return what the distinct values of a column can stand for."""
         if name not in self._labels:
             self._labels[name] = [self.meanings[name].of(value) for value in self.encode(name)[0]]
         return self._labels[name]
+
+    def read_exact(self, name: str) -> Objects:
+        """Return the distinct values of a column that is shown as it is, as they compare."""
+        if name not in self._exact:
+            values = self.encode(name)[0]
+            self._exact[name] = np.empty(len(values), object)
+            self._exact[name][:] = [to_comparable(value) for value in values]
+        return self._exact[name]
 
 
 def evaluate(request: Request, table: QueryableTable) -> Evaluation:
@@ -77,7 +92,7 @@ def evaluate(request: Request, table: QueryableTable) -> Evaluation:
     Examples
     --------
     >>> frame = pl.DataFrame({"age": ["[20, 29]", "[30, 39]", "*"]})
-    >>> table = QueryableTable(frame, {"age": Meanings("integer")})
+    >>> table = QueryableTable(frame, {"age": LabelReader("integer")})
     >>> evaluate(Request("people", (Item("age", "age"),), where=Compare("age", "<", 35)), table).table["age"].to_list()
     ['[20, 29]']
     """
@@ -99,32 +114,56 @@ def _match(condition: Condition, table: QueryableTable) -> tuple[Bools, Bools]:
             yes, no = _match(condition.part, table)
             return no, yes
         case Every() | Some():
-            parts = [_match(part, table) for part in condition.parts]
-            all_of, any_of = (0, 1) if isinstance(condition, Every) else (1, 0)
-            both: list[Bools] = [np.empty(0, bool)] * 2
-            both[all_of] = np.logical_and.reduce([part[all_of] for part in parts])
-            both[any_of] = np.logical_or.reduce([part[any_of] for part in parts])
-            return both[0], both[1]
+            yes, no = _match(condition.parts[0], table)
+            for part in condition.parts[1:]:
+                also_yes, also_no = _match(part, table)
+                if isinstance(condition, Every):
+                    yes, no = yes & also_yes, no | also_no
+                else:
+                    yes, no = yes | also_yes, no & also_no
+            return yes, no
         case _:
             _, codes = table.encode(condition.column)
-            truths = _test_values(condition, table.meanings[condition.column], table.read_labels(condition.column))
-            yes = np.array([truth is True for truth in truths], bool)
-            no = np.array([truth is False for truth in truths], bool)
+            reader = table.meanings[condition.column]
+            if reader.exact:
+                yes, no = _test_exact(condition, reader, table.read_exact(condition.column))
+            else:
+                truths = _test_labels(condition, reader, table.read_labels(condition.column))
+                yes = np.array([truth is True for truth in truths], bool)
+                no = np.array([truth is False for truth in truths], bool)
             return yes[codes], no[codes]
 
 
-def _test_values(test: Compare | Among | IsNull, meanings: Meanings, values: list[Meaning]) -> list[Truth]:
-    """Return for each distinct value of a column whether it passes a test."""
+def _test_labels(test: Compare | Among | IsNull, reader: LabelReader, labels: list[PossibleValues]) -> list[Truth]:
+    """Return for each distinct label of a published column whether it passes a test."""
     if isinstance(test, IsNull):
-        return [value.is_null() for value in values]
+        return [label.is_null() for label in labels]
     if isinstance(test, Compare) and test.sign not in ("=", "<>"):
-        literal = meanings.literal(test.value, test.column)
-        return [value.compare(test.sign, literal) for value in values]
-    wanted, texts = meanings.literals(test.values if isinstance(test, Among) else (test.value,), test.column)
-    truths = [value.among(wanted, texts) for value in values]
+        literal = reader.literal(test.value, test.column)
+        return [label.compare(test.sign, literal) for label in labels]
+    wanted, texts = reader.literals(test.values if isinstance(test, Among) else (test.value,), test.column)
+    truths = [label.among(wanted, texts) for label in labels]
     if isinstance(test, Compare) and test.sign == "<>":
         return [None if truth is None else not truth for truth in truths]
     return truths
+
+
+def _test_exact(test: Compare | Among | IsNull, reader: LabelReader, values: Objects) -> tuple[Bools, Bools]:
+    """Return for which distinct values of a column a test holds, and for which it does not; a column that is shown as
+    it is may have as many of them as there are records, and a request two hundred tests."""
+    first = int(len(values) > 0 and values[0] is None)  # what is missing sorts first
+    yes, no = np.zeros(len(values), bool), np.zeros(len(values), bool)
+    if isinstance(test, IsNull):
+        yes[:first], no[first:] = True, True
+        return yes, no
+    known = values[first:]
+    if isinstance(test, Among):
+        wanted, _ = reader.literals(test.values, test.column)
+        held = np.fromiter((value in wanted for value in known), bool, len(known))
+    else:
+        held = SIGNS[test.sign](known, reader.literal(test.value, test.column)).astype(bool)
+    yes[first:], no[first:] = held, ~held
+    return yes, no
 
 
 @dataclass(frozen=True)
@@ -147,40 +186,22 @@ class _Groups:
 
 
 def _aggregate(request: Request, table: QueryableTable, rows: Ints) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return a record for each group, without those that are too small to be shown."""
+    """Return a record for each group."""
     encoded = [table.encode(name) for name in request.group_by]
     groups = _Groups.of([codes for _, codes in encoded], rows)
-    shown = ~_suppress_small(table, groups)
     columns: list[pl.Series] = []
     notes: list[str] = []
     for item in request.items:
         if item.function is None:
             index = request.group_by.index(str(item.column))
-            values = [encoded[index][0][code] for code in groups.cells[shown, index]]
+            values = [encoded[index][0][code] for code in groups.cells[:, index]]
             columns.append(pl.Series(item.name, values, dtype=table.frame[str(item.column)].dtype))
         else:
-            columns.append(_compute_figures(item, table, groups, notes).filter(pl.Series(shown)).alias(item.name))
-    answer = pl.DataFrame(columns)
-    if not request.group_by and not shown.all():  # nobody, or too few: both look like this
-        answer = pl.DataFrame({name: pl.Series([None], dtype=kind) for name, kind in answer.schema.items()})
-    return answer, tuple(notes)
-
-
-def _suppress_small(table: QueryableTable, groups: _Groups) -> Bools:
-    """Return which groups are left out."""
-    count = len(groups.cells)
-    if table.k <= 1:
-        return np.zeros(count, bool)
-    if table.persons is None:
-        persons = np.bincount(groups.of_row, minlength=count)
-    else:
-        _, firsts = combine_codes([groups.of_row, table.persons[groups.rows]], len(groups.rows))
-        persons = np.bincount(groups.of_row[firsts], minlength=count)
-    return suppress_cells(groups.cells, persons.astype(np.int64), table.k, several=table.persons is not None)
+            columns.append(_compute_figures(item, table, groups, notes).alias(item.name))
+    return pl.DataFrame(columns), tuple(notes)
 
 
 def _compute_figures(item: Item, table: QueryableTable, groups: _Groups, notes: list[str]) -> pl.Series:
-    """Return one figure for each group."""
     count = len(groups.cells)
     if item.column is None:
         return pl.Series(np.bincount(groups.of_row, minlength=count))

@@ -16,7 +16,8 @@ from typing import Any, Literal
 import polars as pl
 
 from shoal.engines.columns import to_texts
-from shoal.errors import MissingExtra, TableError
+from shoal.errors import TableError, import_extra
+from shoal.gateway.byte_verification import verify_bytes
 
 Format = Literal["json", "csv", "arrow", "parquet"]
 MEDIA: dict[Format, str] = {
@@ -67,7 +68,12 @@ def _read_weight(parameters: list[str]) -> float:
 
 
 def write_reply(reply: Reply, format: Format) -> bytes:
-    """Return an answer in a format.
+    """Return an answer in a format, read back and compared with what was verified.
+
+    Raises
+    ------
+    AuditFailed
+        What was written is not the answer.
 
     Examples
     --------
@@ -78,7 +84,10 @@ def write_reply(reply: Reply, format: Format) -> bytes:
     (b'age\\n30\\n\\n', '7')
     """
     # a table may be shared by threads, and polars locks it to write it: two of them would wait for each other for ever
-    return _WRITERS[format](replace(reply, table=reply.table.clone()))
+    own = replace(reply, table=reply.table.clone())
+    data = WRITERS[format](own)
+    verify_bytes(data, format, own.table)
+    return data
 
 
 def read_reply(data: bytes, format: Format = "arrow") -> Reply:
@@ -161,16 +170,13 @@ def _attach_explanation(reply: Reply) -> Any:
 
 
 def _import_arrow() -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtra.of("pyarrow", "gateway", "answers in Arrow and Parquet") from None
-    return pa
+    return import_extra("pyarrow", "gateway", "answers in Arrow and Parquet")
 
 
-_WRITERS: dict[Format, Callable[[Reply], bytes]] = {
+WRITERS: dict[Format, Callable[[Reply], bytes]] = {
     "json": _write_json,
     "csv": _write_csv,
     "arrow": _write_arrow,
     "parquet": _write_parquet,
 }
+"""Format → what writes it."""

@@ -13,11 +13,18 @@ MAX_BYTES = 65_536
 """Bytes that the head of a request may have."""
 
 
+class HeadTooLong(Exception):
+    """The head of a request has more bytes than it may."""
+
+
 class HeaderTimeout(HttpToolsProtocol):
     """Waits so long, and takes so much, for the head of a request; what comes after it the request guard looks at."""
 
     _timer: asyncio.TimerHandle | None = None
     _received = 0
+    """Bytes that came since a head began."""
+    _head = 0
+    """Bytes of the head that were read: a large piece may hold more than one request."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a first request."""
@@ -27,10 +34,23 @@ class HeaderTimeout(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for the rest of a request's head."""
         super().on_message_begin()
+        self._head = 0
         self._start_timer()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address, unless the head is too long."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, unless the head is too long."""
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless the head goes on for too long."""
+        if self.transport.is_closing():
+            return
         super().data_received(data)
         if self._timer is not None:
             self._received += len(data)
@@ -46,6 +66,12 @@ class HeaderTimeout(HttpToolsProtocol):
         """Wait no longer."""
         self._stop_timer()
         super().connection_lost(exc)
+
+    def _count(self, size: int) -> None:
+        self._head += size
+        if self._head > MAX_BYTES:
+            self._hang_up()
+            raise HeadTooLong  # the parser goes no further
 
     def _start_timer(self) -> None:
         self._stop_timer()

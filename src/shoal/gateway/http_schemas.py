@@ -1,11 +1,14 @@
-"""What goes in and out over HTTP, as the OpenAPI document describes it; its schemas have the names of these classes."""
+"""What goes in and out over HTTP, as the OpenAPI document describes it; and problems, which go out instead."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Annotated, Any, Literal
 
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from shoal.errors import Fault
 from shoal.gateway.formats import MEDIA, Format
 from shoal.gateway.language import MAX_LENGTH
 
@@ -13,15 +16,20 @@ Number = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._~-]{0,63}$")]
 """A request's number: it is part of an address."""
 
 
-class _Schema(BaseModel):
+class HttpSchema(BaseModel):
+    """A schema of the OpenAPI document, which calls it as its class, without ``Json``."""
+
     model_config = ConfigDict(use_attribute_docstrings=True)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        cls.__qualname__ = cls.model_config["title"] = cls.__name__.removesuffix("Json")
+        super().__init_subclass__(**options)
 
-class Query(BaseModel):
+
+class QueryJson(HttpSchema):
     """A request."""
 
     model_config = ConfigDict(
-        use_attribute_docstrings=True,
         extra="forbid",
         strict=True,
         json_schema_extra={"example": {"sql": "SELECT sex, count(*) AS n FROM people GROUP BY sex", "request": "7"}},
@@ -37,7 +45,7 @@ class Query(BaseModel):
     """How the answer is written; without it the ``Accept`` header says."""
 
 
-class Fault(_Schema):
+class FaultJson(HttpSchema):
     """One reason."""
 
     what: str
@@ -46,20 +54,20 @@ class Fault(_Schema):
     hint: str = ""
 
 
-class Problem(_Schema):
+class ProblemJson(HttpSchema):
     """Why there is no answer; it shows no data."""
 
     error: str
     """``Refused``, ``Unavailable``, …"""
-    faults: list[Fault]
+    faults: list[FaultJson]
     request: str | None = None
     """The number under which to ask again, where that may help."""
 
 
-class Decision(_Schema):
+class DecisionJson(HttpSchema):
     """What an owner decided, and why."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     owner: str
     table: str
@@ -72,8 +80,10 @@ class Decision(_Schema):
     """Columns that are never given out."""
     together: dict[str, float]
     """Columns that the client already has as they are, weighed with these."""
-    action: Literal["release", "anonymize"]
+    action: Literal["release", "anonymize", "count"]
     recoding: Literal["one", "each"] | None
+    noise: dict[str, Any] | None = None
+    """How counts are blurred, and what of its budget the client has spent."""
     steps: list[dict[str, Any]]
     """The columns that were generalized, in their order."""
     attained: dict[str, Any]
@@ -81,19 +91,19 @@ class Decision(_Schema):
     notes: list[str]
 
 
-class Explanation(_Schema):
+class ExplanationJson(HttpSchema):
     """Why an answer is what it is."""
 
     request: str
     """Its number: ``GET /releases/{number}`` gives it again."""
-    decisions: list[Decision]
+    decisions: list[DecisionJson]
     """One for each owner that answered."""
-    refusals: dict[str, list[Fault]]
+    refusals: dict[str, list[FaultJson]]
     """Owner → why it did not answer."""
     notes: list[str]
 
 
-class Answered(Explanation):
+class AnsweredJson(ExplanationJson):
     """An answer as JSON."""
 
     columns: dict[str, str]
@@ -101,14 +111,14 @@ class Answered(Explanation):
     records: list[dict[str, Any]]
 
 
-class Offered(_Schema):
+class OfferedJson(HttpSchema):
     """A table that can be asked for."""
 
     columns: list[str]
     owners: list[str]
 
 
-class Joining(_Schema):
+class JoiningJson(HttpSchema):
     """A join that can be asked for: the columns that are equal."""
 
     left: str
@@ -116,27 +126,27 @@ class Joining(_Schema):
     owners: list[str]
 
 
-class Tables(_Schema):
+class TablesJson(HttpSchema):
     """What can be asked for now."""
 
-    tables: dict[str, Offered]
-    joins: dict[str, Joining]
+    tables: dict[str, OfferedJson]
+    joins: dict[str, JoiningJson]
 
 
-class Health(_Schema):
+class HealthJson(HttpSchema):
     """Whether the service can answer."""
 
     status: Literal["ok", "degraded"]
     ledger: bool
-    """Whether the ledger can be read."""
+    """Whether the ledger is what it was, and an entry could be written now."""
     owners: dict[str, bool]
     """Owner → whether its database can be reached."""
 
 
-class Entry(_Schema):
+class EntryJson(HttpSchema):
     """An entry of the ledger: who got what; no values."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     number: int
     at: str
@@ -150,10 +160,10 @@ class Entry(_Schema):
     """A keyed hash of the records."""
 
 
-class Entries(_Schema):
+class EntriesJson(HttpSchema):
     """A part of the ledger."""
 
-    entries: list[Entry]
+    entries: list[EntryJson]
     verified: int | None
     """How many entries the whole chain has, all of them good; none if it is broken."""
     broken: str | None
@@ -183,4 +193,21 @@ _WORDS = {
 
 def describe_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return how the OpenAPI document describes problems."""
-    return {status: {"model": Problem, "description": _WORDS[status]} for status in sorted(statuses)}
+    return {status: {"model": ProblemJson, "description": _WORDS[status]} for status in sorted(statuses)}
+
+
+class HttpProblem(Exception):
+    """There is no answer: a status, and why."""
+
+    def __init__(self, status: int, error: str, *faults: Fault, request: str | None = None, wait: float = 0) -> None:
+        self.status = status
+        self.content: dict[str, Any] = {"error": error, "faults": [fault.to_dict() for fault in faults]}
+        if request:
+            self.content["request"] = request
+        self.headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+        if wait:
+            self.headers["Retry-After"] = str(ceil(wait))
+
+    def respond(self, **headers: str) -> JSONResponse:
+        """Return it as a response."""
+        return JSONResponse(self.content, self.status, {**self.headers, **headers})

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from threading import Lock
 from typing import Any
 
-from shoal.errors import MissingExtra, PolicyError
+from shoal.errors import PolicyError, import_extra
+from shoal.gateway.bounded_cache import BoundedCache
 from shoal.gateway.config import ClientConfig
 
 _MAX_KNOWN = 10_000
@@ -24,10 +23,7 @@ _MAX_LENGTH = 256
 
 
 def _hasher() -> Any:
-    try:
-        import argon2
-    except ImportError:
-        raise MissingExtra.of("argon2-cffi", "gateway", "checking keys") from None
+    argon2 = import_extra("argon2", "gateway", "checking keys", "argon2-cffi")
     # a key is 256 random bits: nobody finds it by trying, so the hash need not be slower than this
     return argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
@@ -72,13 +68,19 @@ class Keyring:
     (None, 'ann', 'ann', None)
     """
 
-    def __init__(self, clients: Mapping[str, ClientConfig], *, day: Callable[[], date] = read_day) -> None:
-        self._clients, self._day = clients, day
+    def __init__(
+        self,
+        clients: Mapping[str, ClientConfig],
+        *,
+        day: Callable[[], date] = read_day,
+        is_revoked: Callable[[str], bool] = lambda stored: False,
+    ) -> None:
+        self._clients, self._day, self._is_revoked = clients, day, is_revoked
         self._hasher = _hasher()
         self._unknown_hash = hash_key(secrets.token_hex(32))
         self._secret = secrets.token_bytes(32)
-        self._good: OrderedDict[bytes, str] = OrderedDict()
-        self._lock = Lock()
+        self._good: BoundedCache[bytes, str] = BoundedCache(_MAX_KNOWN)
+        self._bad: BoundedCache[bytes, bool] = BoundedCache(_MAX_KNOWN)
         for name, client in clients.items():
             if client.key is not None and not client.key.startswith("$argon2"):
                 hint = f"shoal gateway-key {name} makes a key and its hash"
@@ -87,31 +89,35 @@ class Keyring:
     def find_known(self, key: str) -> str | None:
         """Return the client of a key that was checked before, and is still good; this is quick."""
         digest = self._digest(key)
-        with self._lock:
-            name = self._good.get(digest)
-            if name is None:
-                return None
-            if self._is_expired(name):
-                del self._good[digest]
-                return None
-            self._good.move_to_end(digest)
+        name = self._good.get(digest)
+        if name is not None and self.is_over(name):
+            self._good.forget(digest)
+            return None
         return name
+
+    def is_known_bad(self, key: str) -> bool:
+        """Return whether a key was checked before and was not good: nobody waits for the same hash twice."""
+        return self._bad.get(self._digest(key)) is not None
+
+    def find_claimed(self, key: str) -> str:
+        """Return the client that a key claims to be of; no name where we know of none."""
+        name = key if key in self._clients else key.rpartition(".")[0]
+        return name if name in self._clients else ""
 
     def check(self, key: str) -> str | None:
         """Return the client of a key; this takes the time of one hash, whether the key is good or not."""
-        name = key if key in self._clients else key.rpartition(".")[0]
+        name = self.find_claimed(key)
         client = self._clients.get(name)
-        stored = client.key if client is not None and not self._is_expired(name) else None
-        good = self._matches(stored or self._unknown_hash, key[:_MAX_LENGTH]) and len(key) <= _MAX_LENGTH
+        stored = client.key if client is not None and not self.is_over(name) else None
+        good = self.matches(stored or self._unknown_hash, key[:_MAX_LENGTH]) and len(key) <= _MAX_LENGTH
         if stored is None or not good:
+            self._bad.put(self._digest(key), True)
             return None
-        with self._lock:
-            self._good[self._digest(key)] = name
-            while len(self._good) > _MAX_KNOWN:
-                self._good.popitem(last=False)
+        self._good.put(self._digest(key), name)
         return name
 
-    def _matches(self, stored: str, key: str) -> bool:
+    def matches(self, stored: str, key: str) -> bool:
+        """Return whether a key is the one whose hash is stored; this is slow on purpose."""
         import argon2
 
         try:
@@ -119,9 +125,11 @@ class Keyring:
         except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
             return False
 
-    def _is_expired(self, name: str) -> bool:
-        expires = self._clients[name].expires
-        return expires is not None and expires < self._day()
+    def is_over(self, name: str) -> bool:
+        """Return whether a client's key was good once: it expired, or somebody revoked it."""
+        client = self._clients[name]
+        expired = client.expires is not None and client.expires < self._day()
+        return expired or (client.key is not None and self._is_revoked(client.key))
 
     def _digest(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode("utf-8", "replace"), key=self._secret, digest_size=32).digest()

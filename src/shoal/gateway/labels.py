@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from shoal.encoding.domains import Domain, Kind
@@ -17,13 +18,14 @@ from shoal.hierarchies.base import Hierarchy
 _AS_THEY_ARE = ("mask", "suppress", "intervals")
 """Hierarchies whose labels are ranges, masks and stars: any other text is a value."""
 _CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+SIGNS: dict[Sign, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
 
 Truth = bool | None
 """Certainly, certainly not, or it cannot be known."""
 
 
 @dataclass(frozen=True)
-class Meaning:
+class PossibleValues:
     """What one text can stand for: some values, a range, or (neither) anything; and whether it may be missing."""
 
     values: frozenset[Any] | None = None
@@ -38,7 +40,7 @@ class Meaning:
     """A mask that hides its values."""
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether it is a range."""
         return self.values is None and (math.isfinite(self.low) or math.isfinite(self.high))
 
@@ -47,9 +49,9 @@ class Meaning:
         if self.missing:
             return None  # a missing value compares with nothing, and neither does its contrary
         if self.values is not None:
-            found = {_compared(one, sign, value) for one in self.values}
+            found = {SIGNS[sign](one, value) for one in self.values}
             return found.pop() if len(found) == 1 else None
-        return self._range_compares(sign, value) if self.bounded else None
+        return self._compare_range(sign, value) if self.is_bounded else None
 
     def among(self, wanted: frozenset[Any], texts: frozenset[str]) -> Truth:
         """Return whether it is certainly one of some values, or is called by one of some texts."""
@@ -61,19 +63,16 @@ class Meaning:
             return True if self.values <= wanted else None if self.values & wanted else False
         if self.mask is not None:
             return None if any(self.mask.covers(str(one)) for one in wanted) else False
-        if not self.bounded:
+        if not self.is_bounded:
             return None
-        inside = [
-            one
-            for one in wanted
-            if self._range_compares(">=", one) is not False and self._range_compares("<=", one) is not False
-        ]
-        return (self.low == self.high or None) if inside else False
+        if any(False not in (self._compare_range(">=", one), self._compare_range("<=", one)) for one in wanted):
+            return self.low == self.high or None
+        return False
 
-    def _range_compares(self, sign: Sign, value: float) -> Truth:
-        return True if self._surely(sign, value) else False if self._surely(_CONTRARY[sign], value) else None
+    def _compare_range(self, sign: Sign, value: float) -> Truth:
+        return True if self._is_sure(sign, value) else False if self._is_sure(_CONTRARY[sign], value) else None
 
-    def _surely(self, sign: Sign, value: float) -> bool:
+    def _is_sure(self, sign: Sign, value: float) -> bool:
         """Whether the whole range lies so: its nearer end does."""
         above = sign in (">", ">=")
         end, closed = (self.low, self.with_low) if above else (self.high, self.with_high)
@@ -96,20 +95,12 @@ class Meaning:
         return float(low + high) / 2 if isinstance(low, (int, float)) else None
 
 
-MISSING = Meaning(frozenset(), missing=True)
-ANYTHING = Meaning(missing=True)
-
-
-def _compared(one: Any, sign: Sign, value: Any) -> bool:
-    if sign == "<":
-        return bool(one < value)
-    if sign == "<=":
-        return bool(one <= value)
-    return bool(one > value) if sign == ">" else bool(one >= value)
+MISSING = PossibleValues(frozenset(), missing=True)
+ANYTHING = PossibleValues(missing=True)
 
 
 @dataclass(frozen=True)
-class Meanings:
+class LabelReader:
     """Reads the texts of one column, from the policy and the text alone.
 
     It never looks at the table: "[20, 29]" stands for all ages from 20 to 29, whichever of them occur, and a label of a
@@ -118,7 +109,7 @@ class Meanings:
 
     Examples
     --------
-    >>> ages = Meanings("integer")
+    >>> ages = LabelReader("integer")
     >>> ages.of("[20, 29]").compare("<", 30), ages.of("[20, 29]").compare("<", 25), ages.of("*").compare("<", 25)
     (True, None, None)
     """
@@ -132,49 +123,48 @@ class Meanings:
     """Label → the values that the hierarchy declares under it."""
 
     @classmethod
-    def published(cls, kind: Kind, hierarchy: Hierarchy | None) -> Meanings:
+    def published(cls, kind: Kind, hierarchy: Hierarchy | None) -> LabelReader:
         """Return a reader of a generalized column."""
         leaves = hierarchy.leaves() if hierarchy is not None else ()
-        labels: dict[str, set[Any]] = {leaf: {_leaf(leaf, kind)} for leaf in leaves}
-        if hierarchy is not None and leaves:
-            domain = Domain.of("text", list(leaves))
-            for step in hierarchy.steps(domain):
-                for leaf, label in zip(domain.texts, step.labels, strict=True):
-                    labels.setdefault(label, set()).add(_leaf(leaf, kind))
+        labels: dict[str, set[Any]] = {leaf: {_read_leaf(leaf, kind)} for leaf in leaves}
+        domain = Domain.of("text", list(leaves))
+        for step in hierarchy.steps(domain) if hierarchy is not None and leaves else ():
+            for leaf, label in zip(domain.texts, step.labels, strict=True):
+                labels.setdefault(label, set()).add(_read_leaf(leaf, kind))
         return cls(kind, False, hierarchy, {label: frozenset(values) for label, values in labels.items()})
 
-    def of(self, text: Any) -> Meaning:
+    def of(self, text: Any) -> PossibleValues:
         """Return what a cell can stand for."""
         if text is None:
             return MISSING
         if self.exact or not isinstance(text, str):
-            return Meaning(frozenset((comparable(text),)))
+            return PossibleValues(frozenset((to_comparable(text),)))
         label = read_label(text, self.kind)
         if label.form == "star":
             return ANYTHING
         if text in self.labels:
-            return Meaning(self.labels[text], text=text)
+            return PossibleValues(self.labels[text], text=text)
         if self._is_range(label):
             ends = (label.least, label.greatest, label.with_least, label.with_greatest)
-            return Meaning(None, *ends, text=text)
+            return PossibleValues(None, *ends, text=text)
         if label.form == "set":
-            values = frozenset(_leaf(item, self.kind) for item in label.items if item is not None)
-            return Meaning(values, missing=None in label.items, text=text)
+            values = frozenset(_read_leaf(item, self.kind) for item in label.items if item is not None)
+            return PossibleValues(values, missing=None in label.items, text=text)
         if label.form == "mask" and self.hierarchy is not None and self.hierarchy.key() == "mask":
-            return Meaning(text=text, mask=label)
-        return self._value(text)
+            return PossibleValues(text=text, mask=label)
+        return self._read_value(text)
 
     def _is_range(self, label: PublishedValue) -> bool:
         return label.form == "range" and self.kind in ("integer", "float")
 
-    def _value(self, text: str) -> Meaning:
+    def _read_value(self, text: str) -> PossibleValues:
         if self.hierarchy is None or self.hierarchy.key() in _AS_THEY_ARE:
-            return Meaning(frozenset((_leaf(text, self.kind),)), text=text)
-        return Meaning(text=text)  # a label that was made from the data: nobody can read it
+            return PossibleValues(frozenset((_read_leaf(text, self.kind),)), text=text)
+        return PossibleValues(text=text)  # a label that was made from the data: nobody can read it
 
     def literal(self, value: Value, column: str) -> Any:
         """Return a literal as a value of this column's kind."""
-        fitting = _fitted(value, self.kind)
+        fitting = _fit_literal(value, self.kind)
         if fitting is None:
             what = "a literal of another kind than the column"
             raise Refused(what, where=column, hint=f"the column holds: {self.kind}")
@@ -192,21 +182,21 @@ class Meanings:
         return frozenset(wanted), texts
 
 
-def _leaf(text: str, kind: Kind) -> Any:
-    fitting = _fitted(text, kind)
+def _read_leaf(text: str, kind: Kind) -> Any:
+    fitting = _fit_literal(text, kind)
     return text if fitting is None else fitting
 
 
-def _fitted(value: Value, kind: Kind) -> Any:
+def _fit_literal(value: Value, kind: Kind) -> Any:
     """Return a value as one of a kind; nothing where it is none."""
     try:
         if kind in ("integer", "float"):
             return None if isinstance(value, bool) else value if isinstance(value, (int, float)) else float(value)
         if kind == "date" and isinstance(value, str):
-            return comparable(date.fromisoformat(value))
+            return to_comparable(date.fromisoformat(value))
         if kind == "datetime" and isinstance(value, str):
             said = datetime.fromisoformat(value)  # tables hold moments in UTC
-            return comparable(said if said.tzinfo is None else said.astimezone(UTC).replace(tzinfo=None))
+            return to_comparable(said if said.tzinfo is None else said.astimezone(UTC).replace(tzinfo=None))
     except ValueError:
         return None
     if kind == "boolean":
@@ -214,6 +204,6 @@ def _fitted(value: Value, kind: Kind) -> Any:
     return value if kind == "text" and isinstance(value, str) else None
 
 
-def comparable(value: Any) -> Any:
+def to_comparable(value: Any) -> Any:
     """Return a value of a table as one that compares: moments as their text in ISO form, which sorts as they do."""
     return value.isoformat(sep=" ") if isinstance(value, datetime) else str(value) if isinstance(value, date) else value

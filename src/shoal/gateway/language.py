@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from shoal.errors import MissingExtra, Refused, nearest
+from shoal.errors import Refused, import_extra, nearest
 from shoal.gateway.request import (
     Among,
     Compare,
@@ -24,6 +24,7 @@ from shoal.gateway.request import (
     Some,
     Value,
 )
+from shoal.gateway.sql_guard import parse_bounded
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -35,7 +36,9 @@ MAX_DEPTH = 60
 MAX_TESTS = 200
 """Comparisons of a request."""
 MAX_GROUPS = 6
-"""Columns to group by: what would give a small cell back is looked for in all of their combinations."""
+"""Columns to group by."""
+MAX_FIGURES = 20
+"""Counts, sums and the like of one request: each is worked out for every group, and again to verify it."""
 _SIGNS: dict[str, Sign] = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 _TURNED: dict[Sign, Sign] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FUNCTIONS: dict[str, Function] = {"Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max"}
@@ -88,12 +91,7 @@ def _refusal(construct: str, where: str = "request", hint: str = _ALLOWED) -> Re
 
 
 def _parse_statement(text: str) -> exp.Select:
-    """Return the one SELECT that a text holds."""
-    try:
-        import sqlglot
-        from sqlglot import exp
-    except ImportError:
-        raise MissingExtra.of("sqlglot", "gateway", "reading SQL") from None
+    sqlglot = import_extra("sqlglot", "gateway", "reading SQL")
     if len(text) > MAX_LENGTH:
         raise Refused("the request is too long", where="request", got=f"{len(text):,} characters")
     if any(ord(sign) < 32 and sign not in "\n\r\t" for sign in text) or "\x7f" in text:
@@ -103,16 +101,16 @@ def _parse_statement(text: str) -> exp.Select:
         tokens = sqlglot.tokenize(text)
         if any(token.comments for token in tokens):
             raise _refusal("a comment", hint="leave it out: a comment may hide text")
-        statements = [statement for statement in sqlglot.parse(text) if statement is not None]
+        statements = [statement for statement in parse_bounded(tokens, text) if statement is not None]
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):  # its text would repeat the request
         raise Refused("the request is not SQL that is understood", where="request", hint=_ALLOWED) from None
     if len(statements) != 1 or ";" in [token.text for token in tokens[:-1]]:
         raise Refused(
             f"{len(statements)} statements in one request", where="request", hint="ask for one thing at a time"
         )
-    if not isinstance(statements[0], exp.Select):
+    if not isinstance(statements[0], sqlglot.exp.Select):
         raise _refusal(_name_construct(statements[0]))
-    return statements[0]
+    return cast("exp.Select", statements[0])
 
 
 def _name_construct(node: object) -> str:
@@ -286,7 +284,8 @@ class _Reader:
         if node is None:
             return ()
         _allow_only(node, "expressions")
-        return tuple(self.read_sort_key(one, items) for one in node.expressions)
+        keys = [self.read_sort_key(one, items) for one in node.expressions]
+        return tuple({key.name: key for key in reversed(keys)}.values())[::-1]  # later ones of the same sort nothing
 
     def read_sort_key(self, node: Any, items: tuple[Item, ...]) -> Order:
         descending = bool(node.args.get("desc"))
@@ -349,7 +348,6 @@ class _Reader:
 
 
 def _read_value(node: Any) -> Value:
-    """Return a literal as a plain value."""
     kind = type(node).__name__
     if kind == "Neg" and type(node.this).__name__ == "Literal" and not node.this.is_string:
         return -cast("float", _read_value(node.this))
@@ -382,10 +380,16 @@ def _check_consistency(request: Request) -> Request:
     names = [item.name for item in request.items]
     if len(set(names)) != len(names):
         raise _refusal("a name that occurs twice in the select list", hint="give one of them another name: AS …")
+    figures = [item for item in request.items if item.function]
+    columns = [item.column for item in request.items if not item.function]
+    if len(figures) > MAX_FIGURES:
+        raise _refusal(f"more than {MAX_FIGURES} aggregates", hint="ask for some at a time")
+    if len(set(columns)) != len(columns):
+        raise _refusal("a column that is selected twice", hint="name it once")
     if request.aggregates:
         for item in request.items:
             if item.function is None and item.column not in request.group_by:
                 raise _refusal("a column beside aggregates that is not grouped by", hint="add it to GROUP BY")
-        if not any(item.function for item in request.items):
+        if not figures:
             raise _refusal("GROUP BY without an aggregate", hint="add count(*)")
     return request

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+
+from shoal.gateway.bounded_cache import BoundedCache
 
 _MAX_NAMES = 10_000
 """Names that are remembered; the one that was not seen for longest is forgotten first."""
@@ -35,7 +36,7 @@ class RateLimiter:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._full_at: OrderedDict[str, float] = OrderedDict()
+        self.full_at: BoundedCache[str, float] = BoundedCache(_MAX_NAMES)
         """Name → when its bucket is full again."""
         self._lock = Lock()
 
@@ -43,21 +44,19 @@ class RateLimiter:
         """Take a token; return 0, or how many seconds to wait for one."""
         now, each = self._clock(), 60 / rate
         with self._lock:
-            full_at = max(self._full_at.get(name, now), now)
+            full_at = max(self.full_at.get(name) or now, now)
             wait = full_at + each - now - 60
             if wait > 1e-9:
                 return wait
-            self._full_at[name] = full_at + each
-            self._full_at.move_to_end(name)
-            while len(self._full_at) > _MAX_NAMES:
-                self._full_at.popitem(last=False)
+            self.full_at.put(name, full_at + each)
         return 0.0
 
     def give_back(self, name: str, rate: int) -> None:
         """Give a token back that was not needed."""
         with self._lock:
-            if name in self._full_at:
-                self._full_at[name] -= 60 / rate
+            full_at = self.full_at.get(name)
+            if full_at is not None:
+                self.full_at.put(name, full_at - 60 / rate)
 
 
 class QueueFull(Exception):
@@ -68,27 +67,21 @@ class DeadlineExceeded(Exception):
     """The work takes longer than a client waits; it goes on."""
 
 
-class WorkerPool:
-    """Threads that do the work, with a limit to what may wait for them."""
+class OpenRequests:
+    """Requests that are being worked on or wait for it: so many, and each is waited for so long."""
 
-    def __init__(self, count: int, waiting: int, seconds: float) -> None:
-        self._count, self._max_open, self._seconds = count, count + waiting, seconds
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
         self._open: set[asyncio.Future[Any]] = set()
 
-    @property
-    def open_requests(self) -> int:
-        """Requests that are being worked on, or wait for it."""
+    def __len__(self) -> int:
         return len(self._open)
 
-    @cached_property
-    def _limiter(self) -> CapacityLimiter:
-        return CapacityLimiter(self._count)  # it belongs to the event loop
-
-    async def run(self, work: Callable[[], _Result]) -> _Result:
-        """Do some work in a thread; raise :class:`QueueFull` or :class:`DeadlineExceeded`."""
-        if len(self._open) >= self._max_open:
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+        """Begin some work and wait for it; raise :class:`QueueFull` or :class:`DeadlineExceeded`."""
+        if len(self._open) >= self._most:
             raise QueueFull
-        task = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._limiter))
+        task = asyncio.ensure_future(begin())
         self._open.add(task)
         task.add_done_callback(self._end)
         try:
@@ -107,3 +100,27 @@ class WorkerPool:
         """Wait for what was begun."""
         if self._open:
             await asyncio.wait(self._open)
+
+
+class WorkerPool:
+    """Threads that do the work, with a limit to what may wait for them."""
+
+    def __init__(self, count: int, waiting: int, seconds: float) -> None:
+        self._count, self._open = count, OpenRequests(count + waiting, seconds)
+
+    @property
+    def open_requests(self) -> int:
+        """Requests that are being worked on, or wait for it."""
+        return len(self._open)
+
+    @cached_property
+    def _limiter(self) -> CapacityLimiter:
+        return CapacityLimiter(self._count)  # it belongs to the event loop
+
+    async def run(self, work: Callable[[], _Result]) -> _Result:
+        """Do some work in a thread; raise :class:`QueueFull` or :class:`DeadlineExceeded`."""
+        return await self._open.run(lambda: to_thread.run_sync(work, limiter=self._limiter))
+
+    async def close(self) -> None:
+        """Wait for what was begun."""
+        await self._open.close()

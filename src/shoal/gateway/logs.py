@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, TextIO
 
+from shoal.errors import LedgerError
+
 
 class Log:
     """Writes lines of JSON.
@@ -27,15 +29,20 @@ class Log:
         """Write one line; fields without a value are left out."""
         present = {name: value for name, value in fields.items() if value not in (None, (), [], "")}
         line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **present})
+        self.write_line(line + "\n")
+
+    def write_line(self, line: str) -> None:
+        """Write a line that is one already."""
         with self._lock:
-            self._stream.write(line + "\n")
+            self._stream.write(line)
             self._stream.flush()
 
     def write_error(self, error: BaseException, **fields: Any) -> None:
         """Write that something went wrong inside: its kind and where, not its text, which may hold data."""
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else None
-        self.write("failed", error=type(error).__name__, where=where, **fields)
+        said = str(error) if isinstance(error, LedgerError) else None  # names of files and kinds of errors, no value
+        self.write("failed", error=type(error).__name__, where=where, said=said, **fields)
 
 
 class LogHandler(logging.Handler):

@@ -15,11 +15,14 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import Fault, Refused, ShoalError, Unavailable, nearest
+from shoal.gateway.client_history import ClientHistory
 from shoal.gateway.config import GatewayConfig
+from shoal.gateway.count_decisions import decide_counts
 from shoal.gateway.decisions import Decision, OwnerAnswer, decide
+from shoal.gateway.families import open_owned_tables
 from shoal.gateway.language import Join, Schema, parse_sql
 from shoal.gateway.ledger import Ledger, LedgerEntry
-from shoal.gateway.owned_tables import OwnedTable, open_owned_tables
+from shoal.gateway.owned_tables import OwnedTable
 from shoal.gateway.request import Request
 from shoal.gateway.sources import DataSource
 from shoal.gateway.union import UnionLayout, unite_answers
@@ -90,15 +93,13 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig, *, sources: Mapping[str, DataSource] | None = None) -> None:
         self.config = config
-        self.ledger = Ledger(config.ledger, config.ledger_key)
+        self.ledger = Ledger(config.ledger, config.ledger_key, config.ledger_head)
         self._pool = ThreadPoolExecutor(_OWNERS, thread_name_prefix="shoal-owner")
         self.on_error: Callable[[Exception], None] = lambda error: None
         """Is called with errors inside, which clients do not see."""
         self._tables: dict[str, list[OwnedTable]] = {}
-        for name, owner in config.owners.items():
-            for table in open_owned_tables(name, owner, (sources or {}).get(name)):
-                table.seal = self.ledger.seal
-                self._tables.setdefault(table.name, []).append(table)
+        for table in open_owned_tables(config, self.ledger, sources or {}):
+            self._tables.setdefault(table.name, []).append(table)
 
     @classmethod
     def read(cls, path: str | Path) -> Gateway:
@@ -110,7 +111,7 @@ class Gateway:
         columns = {}
         for name, tables in self._tables.items():
             if not tables[0].is_join:
-                with suppress(Unavailable):
+                with suppress(Unavailable, Refused):
                     columns[name] = self._read_columns(tables)
         return columns
 
@@ -122,6 +123,11 @@ class Gateway:
         """Return the owners of each table and join."""
         return {name: [table.owner for table in tables] for name, tables in self._tables.items()}
 
+    def list_tables_of(self, owner: str) -> list[OwnedTable]:
+        """Return the tables of an owner, without joins."""
+        every = chain.from_iterable(self._tables.values())
+        return [table for table in every if table.owner == owner and not table.is_join]
+
     def check_owners(self) -> dict[str, bool]:
         """Return for each owner whether its tables can be reached; nothing of them is read."""
         reachable: dict[str, bool] = {}
@@ -130,11 +136,15 @@ class Gateway:
         return reachable
 
     def prepare(self) -> None:
-        """Read and anonymize every table with one recoding, so that the first request need not wait for it."""
+        """Read and anonymize every table: the first request would wait for it, and tell that it is the first."""
         for table in chain.from_iterable(self._tables.values()):
             try:
-                if table.config.recoding == "one":
-                    table.release_table(table.read_current())
+                version = table.read_current()
+                if table.policy.answers is not None:
+                    version.counts.prepare()
+                    continue
+                version.raw.prepare()
+                table.release(version, client="")
             except (Refused, Unavailable):  # told when it is asked for
                 continue
             except Exception as error:
@@ -164,7 +174,7 @@ class Gateway:
             raise Refused("this client may not ask", where="client")
         if request is not None and not 0 < len(request) <= _MAX_NUMBER:
             raise Refused("the number of the request is too long", where="request", got=f"{len(request)} characters")
-        parsed = self._parse(text)
+        parsed = self._parse(client, text)
         column = self.config.owner_column if owner_column else None
         if column in [item.name for item in parsed.items]:
             hint = "rename it: AS …"
@@ -184,11 +194,11 @@ class Gateway:
             layout=layout,
         )
 
-    def _parse(self, text: str) -> Request:
+    def _parse(self, client: str, text: str) -> Request:
         schema = self._read_schema(text)
         if len(text) > _SHORT:
             return parse_sql(text, schema)
-        return _parse_once(text, tuple(schema.tables.items()), schema.joins)
+        return _parse_once(client, text, tuple(schema.tables.items()), schema.joins)
 
     def _read_schema(self, text: str) -> Schema:
         """Return what can be asked for; tables whose name is not in the request need not be read."""
@@ -206,14 +216,17 @@ class Gateway:
 
     def _read_columns(self, tables: list[OwnedTable]) -> tuple[str, ...]:
         """Return the columns of a table, from the first owner that can be reached."""
+        refused: Refused | None = None
         for table in tables:
             try:
-                return tuple(table.read_current().frame.columns)
+                return tuple(table.read_current().first.columns)
             except Unavailable:
                 continue
+            except Refused as error:
+                refused = error
             except Exception as error:  # a column that cannot be published, say
                 self.on_error(error)
-        raise Unavailable("no owner of this table can be reached", where=tables[0].name)
+        raise refused or Unavailable("no owner of this table can be reached", where=tables[0].name)
 
     def _ask_owners(
         self, request: Request, client: str, number: str
@@ -247,30 +260,72 @@ class Gateway:
             return Unavailable("the owner could not answer", where=request.table)
 
     def _ask_owner(self, table: OwnedTable, request: Request, client: str, number: str) -> tuple[OwnerAnswer, str]:
-        """Let one owner decide, and enter its answer before it leaves; return it with its hash."""
+        """Let one owner decide, and enter its answer or refusal before it leaves; return it with its hash."""
         for turn in range(_TRIES):
-            history = self.ledger.read_history(client, table.family, cached=turn == 0)
-            answer = decide(table, request, history)
-            entry = LedgerEntry(
-                request=number,
-                request_hash=self.ledger.seal(repr(request)),
-                client=client,
-                owner=table.owner,
-                family=table.family,
-                table=table.name,
-                version=answer.decision.version,
-                action=answer.decision.action,
-                weights=answer.weights,
-                digest=self.ledger.digest(answer.evaluation.content_hash),
-                groups=answer.groups,
-                decision=answer.decision.to_dict(),
-            )
+            history = table.read_history(client, cached=turn == 0)
+            try:
+                answer: OwnerAnswer | Refused = self._decide(table, request, client, history)
+            except Refused as refused:
+                answer = refused
+            if isinstance(answer, Refused):
+                entry = self._note_refusal(table, request, client, number, answer)
+            else:
+                entry = self._note_answer(table, request, client, number, answer)
             if self.ledger.append(entry, history.newest):
+                if isinstance(answer, Refused):
+                    raise answer
                 return answer, entry.digest
         raise Refused("too many requests of this client at once", where=table.name)
 
+    def _decide(self, table: OwnedTable, request: Request, client: str, history: ClientHistory) -> OwnerAnswer:
+        if table.policy.answers is None:
+            return decide(table, client, request, history)
+        return decide_counts(table, client, self.ledger.seal(repr(request)), request)
+
+    def _note_answer(
+        self, table: OwnedTable, request: Request, client: str, number: str, answer: OwnerAnswer
+    ) -> LedgerEntry:
+        return LedgerEntry(
+            request=number,
+            request_hash=self.ledger.seal(repr(request)),
+            client=client,
+            owner=table.owner,
+            source=table.identity,
+            table=table.name,
+            related=table.related_sources,
+            origin=table.origin,
+            version=answer.decision.version,
+            action=answer.decision.action,
+            weights=answer.weights,
+            digest=self.ledger.digest(answer.evaluation.content_hash),
+            decision=answer.decision.to_dict(),
+            budget=answer.budget,
+        )
+
+    def _note_refusal(
+        self, table: OwnedTable, request: Request, client: str, number: str, refused: Refused
+    ) -> LedgerEntry:
+        """Return the entry of a refusal; the number stays free, for the same request may be answered another time."""
+        return LedgerEntry(
+            request=f"{number}!{secrets.token_hex(4)}",
+            request_hash=self.ledger.seal(repr(request)),
+            client=client,
+            owner=table.owner,
+            source=table.identity,
+            table=table.name,
+            related=table.related_sources,
+            origin=table.origin,
+            version="",
+            action="refuse",
+            weights={},
+            digest="",
+            decision={"columns": list(request.touched), "faults": [fault.to_dict() for fault in refused.faults]},
+        )
+
 
 @lru_cache(_PARSED)
-def _parse_once(text: str, tables: tuple[tuple[str, tuple[str, ...]], ...], joins: tuple[Join, ...]) -> Request:
-    """Return what a text asks for; reading SQL costs more than answering what was answered before."""
+def _parse_once(
+    client: str, text: str, tables: tuple[tuple[str, tuple[str, ...]], ...], joins: tuple[Join, ...]
+) -> Request:
+    """Return what a client's text asks for; reading SQL costs more than answering what was answered before."""
     return parse_sql(text, Schema(dict(tables), joins))

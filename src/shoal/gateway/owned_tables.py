@@ -1,66 +1,40 @@
-"""OwnedTable: one owner's table; read once per version, anonymized once per version and recoding."""
+"""OwnedTable: one owner's table; answers are cut from records that stand, and from one release of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+import hashlib
+import json
+import time
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from threading import RLock
-from typing import Any
 
 import polars as pl
 
-from shoal.engines.columns import kind_of, plain
-from shoal.engines.counted import CountedTable
-from shoal.engines.treatments import faults, treat
 from shoal.errors import AuditFailed, HierarchyError, Infeasible, Misfit, PolicyError, Refused, TableError, Unavailable
-from shoal.gateway.answer_source import AnswerSource
-from shoal.gateway.config import JoinConfig, OwnerConfig, TableConfig
-from shoal.gateway.evaluation import QueryableTable
-from shoal.gateway.labels import Meanings
+from shoal.gateway.client_history import ClientHistory
+from shoal.gateway.config import JoinConfig, TableConfig
+from shoal.gateway.known_records import KnownRecords
+from shoal.gateway.ledger import Ledger
 from shoal.gateway.queryable_release import (
-    MAX_RELEASES,
-    RECORD,
     QueryableRelease,
-    models_hold_beside,
-    release_columns,
-    release_table,
+    cut_part,
+    open_release,
+    release_part,
+    restrict_policy,
+    select_restricted,
 )
-from shoal.gateway.sources import DataSource, DuckDBSource, FileSource, PostgresSource
-from shoal.gateway.verification import AnswerVerifier
+from shoal.gateway.sources import DataSource
+from shoal.gateway.standing import ReleasedPart, StandingRecords, find_new_persons
+from shoal.gateway.table_version import LOOK, NO_FIT, TableVersion, sort_records
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
-from shoal.policy.disclosure_weights import Weighed
 from shoal.policy.published_columns import published_columns
 
-_NO_FIT, _LOOK = "the policy does not fit the table", "the owner has to look at it: shoal check"
+_UNFIT = (Misfit, HierarchyError, PolicyError, TableError, AuditFailed)
+_RECORD = "shoal: number of the record"
+"""A column that is none of the owner's."""
 _TRIES = 5
 """How often a table is read again that changed meanwhile."""
-
-
-@dataclass
-class TableVersion:
-    """A table as it is now, and what was made of it."""
-
-    name: str
-    frame: pl.DataFrame
-    policy: Policy
-    releases: dict[frozenset[str] | None, QueryableRelease | Refused] = field(default_factory=dict)
-    """Columns (``None``: all) → their release, or why there is none."""
-    weighings: dict[tuple[Any, ...], tuple[Weighed, dict[str, float]]] = field(default_factory=dict)
-    """Columns of a request and what the client has as it is → what they weigh together."""
-    holds_beside: dict[frozenset[str], bool] = field(default_factory=dict)
-    """Columns as they are → whether the one release keeps its models beside them."""
-
-    @cached_property
-    def raw(self) -> AnswerSource:
-        """The table as it is, to be asked; of a column with a treatment nobody sees more than that leaves."""
-        for name, column in self.policy.quasi_identifiers.items():
-            if column.treatment and (name not in self.frame.columns or faults(self.frame[name], column.treatment, "")):
-                raise Refused(_NO_FIT, where=name, hint=_LOOK)
-        frame = _sort_records(treat(CountedTable(self.frame), self.policy).frame)
-        readers = {name: Meanings(kind_of(frame[name]), exact=True) for name in frame.columns}
-        return AnswerSource(QueryableTable(frame, readers), AnswerVerifier(frame, readers))
 
 
 class OwnedTable:
@@ -72,17 +46,26 @@ class OwnedTable:
         self.owner, self.name, self.config, self.source = owner, name, config, source
         self.parts = parts
         """The logical tables that it is made of, each with what the database calls it."""
-        self.family = f"{owner}/{name}"
-        self.siblings = frozenset(table for table, _ in parts)
-        """The owner's tables that are no join."""
+        self.identity = f"{owner}/{name}"
+        """What it is to the ledger, whatever owner and table are called: its source, or those of a join."""
+        self.part_sources: dict[str, str] = {}
+        """Logical table → its source."""
+        self.related_sources: frozenset[str] = frozenset()
+        """The sources that are or were about the same persons, its own among them."""
+        self.origin = ""
+        """What the ledger keeps to know it again."""
         self.related_tables: tuple[OwnedTable, ...] = (self,)
         """The owner's tables and joins about the same persons, this one among them."""
+        self.earlier_tables: tuple[OwnedTable, ...] = ()
+        """Those that are configured before it: of two that hold the same records the first is answered from."""
         self.qualified_names: dict[str, str] = {}
-        """Column → ``table.column`` of the table that it comes from."""
-        self.seal: Callable[[str], str] = str
-        """Makes a version's name of a source's: clients see it, and must not test guesses about the data with it."""
+        """Column → ``source.column`` of the table that it comes from."""
+        self.ledger: Ledger
+        self.standing: StandingRecords
         self._lock = RLock()
+        self.known_records: KnownRecords
         self._current: TableVersion | None = None
+        self._seen, self._due = "", float("inf")
 
     @property
     def policy(self) -> Policy:
@@ -95,32 +78,66 @@ class OwnedTable:
         return isinstance(self.config, JoinConfig)
 
     def read_current(self) -> TableVersion:
-        """Return the table as it is now; it is read again only if it changed."""
+        """Return the records that answers are cut from; the table is read again only if it changed."""
         version = self._read_version()
         with self._lock:
             for _ in range(_TRIES):
-                if self._current is not None and self._current.name == version:
+                if self._current is not None and self._seen == version and time.monotonic() < self._due:
+                    self._check_doubles()
                     return self._current
                 try:
-                    frame = _sort_records(_select_offered(self._read(), self.policy))
+                    frame = sort_records(_select_offered(self._read(), self.policy))
                 except TableError:  # lists, infinite numbers and the like; its text is for the owner
                     raise Unavailable("the table holds values that cannot be published", where=self.name) from None
                 before, version = version, self._read_version()
                 if before == version:  # else it changed while it was read
-                    self._current = TableVersion(version, frame, self.policy)
+                    self.known_records.note(self.owner, self.name, frame)
+                    for earlier in self.earlier_tables:
+                        with suppress(Refused, Unavailable):  # what nobody can read cannot be compared
+                            earlier.read_current()
+                    self._check_doubles()
+                    self._seen, self._current = version, self._renew(frame)
         raise Unavailable("the table changes faster than it can be read", where=self.name)
+
+    def _check_doubles(self) -> None:
+        double = self.known_records.find_double(self.owner, self.name)
+        if double is not None:
+            what = "the same records are offered as another table"
+            raise Refused(what, where=self.name, hint=f"ask for {double}; the owner has to leave one of them out")
+
+    def _renew(self, frame: pl.DataFrame) -> TableVersion:
+        """Return the records that stand, with a group of new persons where enough have come."""
+        generations = self.standing.read()
+        if not generations:
+            self.standing.add(0, frame)
+            generations = self.standing.read()
+        new = _select_alike(frame, generations[0])
+        new = new if new is None else find_new_persons(new, generations, self.policy)
+        self._due = float("inf")
+        if new is not None and _count_persons(new, self.policy) >= self.policy.renewed_from:
+            days = 0 if self.policy.renew is None else self.policy.renew.days
+            wait = self.standing.wait(len(generations) - 1, days)
+            if wait > 0:
+                self._due = time.monotonic() + wait
+            else:
+                self.standing.add(len(generations), new)
+                generations = self.standing.read()
+        if self._current is not None and len(self._current.generations) == len(generations):
+            return self._current
+        return TableVersion(tuple(generations), self.policy, self.ledger, self.standing)
 
     def is_reachable(self) -> bool:
         """Return whether the owner's database answers, without reading a record."""
         return all(self.source.is_reachable(stored) for _, stored in self.parts)
 
     def _read_version(self) -> str:
-        return self.seal(" ".join(self.source.version(stored) for _, stored in self.parts))
+        return " ".join(self.source.version(stored) for _, stored in self.parts)
 
     def _read(self) -> pl.DataFrame:
         frames = {table: self.source.read(stored) for table, stored in self.parts}
         for table, frame in frames.items():
-            new = {name: f"{table}.{name}" for name in frame.columns if name not in self.qualified_names}
+            source = self.part_sources[table]
+            new = {name: f"{source}.{name}" for name in frame.columns if name not in self.qualified_names}
             self.qualified_names |= new
         if not isinstance(self.config, JoinConfig):
             return frames[self.name]
@@ -130,86 +147,157 @@ class OwnedTable:
             raise Unavailable("the tables of the join have other columns than it needs", where=self.name)
         return _join(frames[left], key, frames[right], other)
 
+    def read_history(self, client: str, *, cached: bool) -> ClientHistory:
+        """Return what a client already has of the same persons."""
+        return self.ledger.read_history(client, cached=cached).within(self.related_sources)
+
     def qualify(self, name: str) -> str:
-        """Return the name by which all tables of the family know a column."""
-        return self.qualified_names.get(name, f"{self.name}.{name}")
+        """Return the name by which all tables of the same persons know a column."""
+        return self.qualified_names.get(name, f"{self.identity}.{name}")
+
+    def tell(self, qualified: str) -> str:
+        """Return a qualified name as ``table.column`` of a table that clients know, where there still is one."""
+        for table in self.related_tables:
+            for part, source in table.part_sources.items():
+                if qualified.startswith(f"{source}."):
+                    return part + qualified.removeprefix(source)
+        return qualified
 
     def qualify_weights(self, columns: Iterable[str], weights: dict[str, float]) -> dict[str, float]:
-        """Return the weights of columns under the names that all tables of the family know."""
+        """Return the weights of columns under the names that all tables of the same persons know."""
         return {self.qualify(name): weights[name] for name in columns}
 
     def list_declared_weights(self) -> dict[str, float]:
-        """Return the weights that the policy gives, under the names that all tables of the family know."""
+        """Return the weights that the policy gives, under the names that all tables of the same persons know."""
         roles: dict[str, QuasiIdentifier | Sensitive] = {**self.policy.quasi_identifiers, **self.policy.sensitive}
         return self.qualify_weights(roles, {name: role.weight for name, role in roles.items()})
-
-    def release_table(self, version: TableVersion) -> QueryableRelease:
-        """Return the one release of the whole table."""
-        return self._release(version, None)
-
-    def release_columns(self, version: TableVersion, columns: Iterable[str]) -> QueryableRelease:
-        """Return a release of some columns only, as the paper does it."""
-        return self._release(version, frozenset(columns))
 
     def find_linking_columns(
         self, raw: Iterable[str], published: Iterable[str], *, joined: bool = False
     ) -> frozenset[str]:
         """Return the columns that answers as they are would add to anonymized ones of this table, record by record.
 
-        Both kinds of answers are given as ``table.column``. A column that both show as it is (a sensitive one) tells
-        which record is which. Without one, quasi-identifiers as they are tell what any attacker of k-anonymity is
+        Both kinds of answers are given by their qualified names. A column that both show as it is (a sensitive one)
+        tells which record is which. Without one, quasi-identifiers as they are tell what any attacker of k-anonymity is
         thought to know anyway. Columns of other tables come in only with a join that was answered as it is
         (``joined``), or if this is one.
         """
         known = set(raw)
-        columns = () if self._current is None else tuple(self._current.frame.columns)
+        columns = () if self._current is None else tuple(self._current.first.columns)
         own = {self.qualify(name): name for name in (*self.qualified_names, *columns)}
         changed = {*self.policy.quasi_identifiers, *self.policy.hidden}
         exact = {base for base, name in own.items() if name not in changed}
         if not known & exact & set(published):
             return frozenset()
-        parts = tuple(f"{table}." for table, _ in self.parts)
+        parts = tuple(f"{source}." for source in self.part_sources.values())
         elsewhere = {base for base in known - own.keys() if joined or base.startswith(parts)}
         return frozenset({own[base] for base in (known & own.keys()) - exact} | elsewhere)
 
-    def models_hold_beside(self, version: TableVersion, columns: frozenset[str]) -> bool:
-        """Return whether the one release keeps every model for a reader who knows some columns as they are.
+    def choose_columns(self, version: TableVersion, touched: Collection[str]) -> frozenset[str] | None:
+        """Return the columns to recode on their own for whoever asked for some first; ``None`` for all.
 
-        Such a reader splits each class by them: what must hold is counted again on the parts. Where that cannot be
-        counted (columns that the table lacks or never publishes, models that ask the population), it does not.
+        All where there is no quasi-identifier among them: nothing would be generalized.
         """
-        if not columns <= self.policy.quasi_identifiers.keys():
-            return False
-        release = self.release_table(version)
-        with self._lock:
-            if columns not in version.holds_beside:
-                try:
-                    version.holds_beside[columns] = models_hold_beside(release, version.frame, self.policy, columns)
-                except PolicyError:
-                    version.holds_beside[columns] = False
-            return version.holds_beside[columns]
+        names = frozenset(name for name in version.first.columns if self.qualify(name) in touched)
+        return names.difference(self.policy.hidden) if names & self.policy.quasi_identifiers.keys() else None
 
-    def _release(self, version: TableVersion, columns: frozenset[str] | None) -> QueryableRelease:
+    def release(self, version: TableVersion, columns: frozenset[str] | None = None, *, client: str) -> QueryableRelease:
+        """Return the one release of the whole table; or that of some columns only, as the paper does it.
+
+        Each client waits for its own release of some columns, which is the same: else it would be told by the time that
+        it takes what others asked for.
+        """
+        key = None if columns is None else (client, columns)
         with self._lock:
-            if columns not in version.releases:
-                if len(version.releases) >= MAX_RELEASES:
-                    version.releases.pop(next(iter(version.releases)))
-                version.releases[columns] = self._anonymize(version.frame.clone(), columns)  # it is shared
-            release = version.releases[columns]
+            release = version.releases.get(key)
+            if release is None:
+                release = self._anonymize(version, client, columns)
+                version.releases.put(key, release)
         if isinstance(release, Refused):
             raise Refused(release.faults)
         return release
 
-    def _anonymize(self, frame: pl.DataFrame, columns: frozenset[str] | None) -> QueryableRelease | Refused:
+    def _anonymize(
+        self, version: TableVersion, client: str, columns: frozenset[str] | None
+    ) -> QueryableRelease | Refused:
         """Return a release; or why there is none, without what the error tells the owner about the data."""
         try:
-            if columns is None:
-                return release_table(frame, self.policy)
-            return release_columns(frame, self.policy, columns)
+            parts = self._release_parts([frame.clone() for frame in version.generations])  # they are shared
+            policy = self.policy
+            if columns is not None:
+                policy = restrict_policy(policy, columns)
+                parts = self._release_columns(version, name_release(policy, client, columns), policy, columns, parts)
+            return open_release(list(parts.values()), version.first, policy)
         except Infeasible:
             return Refused("the promises of the policy cannot be kept within its boundaries", where=self.name)
-        except (Misfit, HierarchyError, PolicyError, TableError, AuditFailed):
-            return Refused(_NO_FIT, where=self.name, hint=_LOOK)
+        except _UNFIT:
+            return Refused(NO_FIT, where=self.name, hint=LOOK)
+
+    def _release_parts(self, frames: list[pl.DataFrame]) -> dict[int, ReleasedPart]:
+        """Return what was published of each generation; what could not be waits for the next one."""
+        name = name_release(self.policy)
+        parts = self._read_parts(name, len(frames))
+        newest = max(parts, default=-1)
+        for number in range(newest + 1, len(frames)):
+            try:
+                part = release_part(pl.concat(frames[newest + 1 : number + 1]), self.policy, list(parts.values()))
+            except (Infeasible, AuditFailed):
+                if not parts and number == len(frames) - 1:
+                    raise
+                continue
+            parts[number] = self.standing.keep_release(name, number, part)
+            newest = number
+        return parts
+
+    def _release_columns(
+        self,
+        version: TableVersion,
+        name: str,
+        policy: Policy,
+        columns: frozenset[str],
+        whole: dict[int, ReleasedPart],
+    ) -> dict[int, ReleasedPart]:
+        """Return what was published of some columns, of the same generations as of the whole table.
+
+        Where these columns alone cannot be recoded they are cut from the release of all: that there was no recoding
+        of some columns would tell something of the data.
+        """
+        parts = self._read_parts(name, max(whole) + 1)
+        before = max(parts, default=-1)
+        for number in (number for number in whole if number > before):
+            frames = [
+                select_restricted(frame, policy, columns) for frame in version.generations[before + 1 : number + 1]
+            ]
+            known = list(parts.values())
+            try:
+                part = release_part(pl.concat(frames), policy, known)
+            except (Infeasible, AuditFailed):
+                part = cut_part(whole[number], policy, columns, known)
+            parts[number] = self.standing.keep_release(name, number, part)
+            before = number
+        return parts
+
+    def _read_parts(self, name: str, count: int) -> dict[int, ReleasedPart]:
+        kept = {number: self.standing.read_release(name, number) for number in range(count)}
+        return {number: part for number, part in kept.items() if part is not None}
+
+
+def name_release(policy: Policy, client: str = "", columns: frozenset[str] | None = None) -> str:
+    """Return the name under which the release by a policy is kept; of some columns that of a client."""
+    asked = policy.hash + ("" if columns is None else json.dumps([client, sorted(columns)]))
+    return hashlib.sha256(asked.encode()).hexdigest()[:16]
+
+
+def _select_alike(frame: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the columns of a table that it has had from the beginning; ``None`` where they are not what they were."""
+    if not set(first.columns) <= set(frame.columns):
+        return None
+    same = frame.select(first.columns) if first.columns else frame
+    return same if same.schema == first.schema else None
+
+
+def _count_persons(frame: pl.DataFrame, policy: Policy) -> int:
+    return frame.height if policy.subject is None else frame[policy.subject].n_unique()
 
 
 def _select_offered(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
@@ -220,14 +308,6 @@ def _select_offered(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return pl.DataFrame([frame[name] for name in frame.columns if name in offered])
 
 
-def _sort_records(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the records in an order that follows from what they hold, not from where they lay."""
-    columns = [plain(frame[name]).alias(f"c{index}") for index, name in enumerate(frame.columns)]
-    ordered = pl.DataFrame(columns).sort([column.name for column in columns], nulls_last=False)
-    ordered.columns = frame.columns
-    return ordered
-
-
 def _join(left: pl.DataFrame, key: str, right: pl.DataFrame, other: str) -> pl.DataFrame:
     """Return the inner join; records without a key join nothing."""
     sides = [frame.clone() for frame in (left, right)]
@@ -235,33 +315,5 @@ def _join(left: pl.DataFrame, key: str, right: pl.DataFrame, other: str) -> pl.D
     sides[1].columns = [f"r{index}" for index in range(right.width)]
     keys = f"l{left.columns.index(key)}", f"r{right.columns.index(other)}"
     both = sides[0].join(sides[1], left_on=keys[0], right_on=keys[1], how="inner", coalesce=False)
-    both.columns = [*left.columns, *(name if name != key else RECORD for name in right.columns)]
-    return both.drop(RECORD) if RECORD in both.columns else both
-
-
-def open_owned_tables(name: str, owner: OwnerConfig, source: DataSource | None = None) -> list[OwnedTable]:
-    """Return the tables and joins of an owner."""
-    source = source or _open_source(owner)
-    stored = {table: config.source or table for table, config in owner.tables.items()}
-    tables = [
-        OwnedTable(name, table, config, source, ((table, stored[table]),)) for table, config in owner.tables.items()
-    ]
-    families = {table: f"{name}/{table}" for table in owner.tables}
-    for join, config in owner.joins.items():
-        sides = config.left[0], config.right[0]
-        tables.append(OwnedTable(name, join, config, source, tuple((table, stored[table]) for table in sides)))
-        old, new = families[sides[1]], families[sides[0]]
-        families = {table: new if family == old else family for table, family in families.items()}
-    for table in tables:
-        table.family = families[table.parts[0][0]]
-        table.siblings = frozenset(owner.tables)
-    for table in tables:
-        table.related_tables = tuple(other for other in tables if other.family == table.family)
-    return tables
-
-
-def _open_source(owner: OwnerConfig) -> DataSource:
-    database = owner.database
-    if database.files is not None:
-        return FileSource({table: Path(file) for table, file in database.files.items()})
-    return DuckDBSource(Path(database.duckdb)) if database.duckdb is not None else PostgresSource(database.url())
+    both.columns = [*left.columns, *(name if name != key else _RECORD for name in right.columns)]
+    return both.drop(_RECORD) if _RECORD in both.columns else both

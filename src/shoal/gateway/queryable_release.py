@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.types import Bools, Codes, Ints
-from shoal.engines.columns import kind_of, plain
-from shoal.gateway.answer_source import AnswerCache, AnswerSource
-from shoal.gateway.evaluation import QueryableTable, combine_codes
-from shoal.gateway.labels import Meanings
+from shoal.engines.columns import kind_of
+from shoal.errors import AuditFailed
+from shoal.gateway.answer_source import AnswerSource
+from shoal.gateway.evaluation import QueryableTable, hash_records
+from shoal.gateway.labels import LabelReader
+from shoal.gateway.standing import ReleasedPart
+from shoal.gateway.union import stack_tables
 from shoal.gateway.verification import AnswerVerifier
 from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline.anonymize import anonymize
@@ -21,67 +24,61 @@ from shoal.pipeline.audit import audit
 from shoal.pipeline.release import Release
 from shoal.policy import Policy
 
-RECORD = "shoal: number of the record"
-"""A column that is none of the owner's."""
-MAX_RELEASES = 64
-"""Releases of single requests' columns that are kept for a version of a table."""
-_CACHED = 64_000_000
-"""Bytes of the answers that all of these keep."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueryableRelease:
     """A release of a table, or of some of its columns, ready to be asked."""
 
     source: AnswerSource
-    attained: dict[str, object]
-    steps: tuple[dict[str, object], ...]
+    content_hash: bytes
+    """A hash of what was published first."""
+    attained: dict[str, Any]
+    steps: tuple[dict[str, Any], ...]
     """The columns that were raised, in their order; not how many records broke a model before."""
-    columns: tuple[str, ...]
-    """The quasi-identifiers in it."""
-    persons: Ints | None
-    """The person of each published record, where the policy names one or records are followed."""
-    person_count: int
-    rows: Ints
-    """The original record of each published one."""
-
-    def group_persons(self, matched: Bools) -> Codes:
-        """Return the group of each person among the records of an answer, -1 for who is not in it."""
-        assert self.persons is not None
-        table = self.source.table
-        classes, _ = combine_codes([table.encode(name)[1] for name in self.columns], table.frame.height)
-        classes_of: dict[int, set[int]] = {}
-        for person, number in zip(self.persons[matched].tolist(), classes[matched].tolist(), strict=True):
-            classes_of.setdefault(person, set()).add(number)
-        numbers: dict[frozenset[int], int] = {}
-        groups = np.full(self.person_count, -1, np.int32)
-        for person, own in classes_of.items():
-            groups[person] = numbers.setdefault(frozenset(own), len(numbers))
-        return groups
 
 
-def release_table(frame: pl.DataFrame, policy: Policy) -> QueryableRelease:
-    """Anonymize a whole table."""
-    return _to_queryable(anonymize(frame, policy), frame, policy)
+def release_part(frame: pl.DataFrame, policy: Policy, before: Sequence[ReleasedPart] = ()) -> ReleasedPart:
+    """Anonymize records among themselves, to be published beside what was published before.
+
+    Raises
+    ------
+    AuditFailed
+        All of it together does not keep the models.
+    """
+    release = anonymize(frame, policy)
+    subjects = None if policy.subject is None else release.subjects
+    part = ReleasedPart(
+        frame=release.values.frame, subjects=subjects, attained=_to_plain(release.attained), steps=_list_steps(release)
+    )
+    return _audit_together(part, policy, before) if before else part
 
 
-def release_columns(frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> QueryableRelease:
-    """Anonymize some columns of a table on their own, as the paper does it."""
-    shown = tuple(name for name in policy.quasi_identifiers if name in columns)
-    if not shown:  # nothing to generalize: cut from the release of all, of which nothing else is shown
-        columns |= set(policy.quasi_identifiers)
-    restricted = _restrict(policy, columns)
-    kept = [name for name in frame.columns if name in columns and name not in policy.identifiers]
-    hidden = [name for name in restricted.hidden if name not in kept and name in frame.columns]
-    part = pl.DataFrame([frame[name] for name in (*kept, *hidden)])
-    if policy.subject is None:
-        part = part.with_columns(pl.Series(RECORD, np.arange(frame.height)))
-    release = _to_queryable(anonymize(part, restricted), frame, restricted)
-    return replace(release, columns=shown, source=replace(release.source, cache=AnswerCache(_CACHED // MAX_RELEASES)))
+def cut_part(
+    whole: ReleasedPart, policy: Policy, columns: frozenset[str], before: Sequence[ReleasedPart]
+) -> ReleasedPart:
+    """Return some columns of what was published, which keep every promise that the whole keeps.
+
+    Raises
+    ------
+    AuditFailed
+        They do not.
+    """
+    shown = pl.DataFrame([whole.frame[name] for name in whole.frame.columns if name in columns])
+    return _audit_together(replace(whole, frame=shown), policy, before)
 
 
-def _restrict(policy: Policy, columns: frozenset[str]) -> Policy:
-    """Return a policy for some of its columns; every record is followed as a person of its own, if none is named."""
+def _audit_together(part: ReleasedPart, policy: Policy, before: Sequence[ReleasedPart]) -> ReleasedPart:
+    """Return what is to be published with what it attains beside what was published before, if it keeps the models."""
+    parts = (*before, part)
+    people = None if part.subjects is None else stack_tables([_one_column(item.subjects) for item in parts]).to_series()
+    together = audit(stack_tables([item.frame for item in parts]), policy, subjects=people)
+    if not all(model.holds for model in together.models):  # what may be suppressed was counted in each part
+        raise AuditFailed("new records do not keep the models beside those before", where="generation")
+    return replace(part, attained=_to_plain(together.attained))
+
+
+def restrict_policy(policy: Policy, columns: frozenset[str]) -> Policy:
+    """Return a policy for some of its columns, as the paper recodes the columns of a request."""
     sensitive = {name: column for name, column in policy.sensitive.items() if name in columns}
     models = [
         model
@@ -89,44 +86,44 @@ def _restrict(policy: Policy, columns: frozenset[str]) -> Policy:
         if set(model.sensitive_columns) <= {*sensitive, *policy.hidden}  # what is not shown needs no protection
     ]
     return policy.replace(
-        identifiers={},
         quasi_identifiers={name: column for name, column in policy.quasi_identifiers.items() if name in columns},
         sensitive=sensitive,
         models=models or [KAnonymity(k=max(policy.k, 2))],
         presets=(),
-        subject=policy.subject or RECORD,
     )
 
 
-def _to_queryable(release: Release, frame: pl.DataFrame, policy: Policy) -> QueryableRelease:
-    """Return a release as a table that can be asked; columns that are never given out show ``*``."""
-    subjects = release.subjects
-    person_count, persons = (0, None) if subjects is None else _number_persons(subjects, frame, policy)
+def select_restricted(frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> pl.DataFrame:
+    """Return the columns of a table that a restricted policy publishes, and those that it only reads."""
+    kept = {*columns, *policy.quasi_identifiers, *policy.hidden}
+    return pl.DataFrame([frame[name] for name in frame.columns if name in kept])
+
+
+def open_release(parts: Sequence[ReleasedPart], frame: pl.DataFrame, policy: Policy) -> QueryableRelease:
+    """Return what was published as a table that can be asked; columns that are never given out show ``*``.
+
+    No answer leaves a small group out: whoever may ask may read every record of it.
+    """
+    published = stack_tables([part.frame for part in parts])
+    stars = pl.Series([STAR], dtype=pl.String).new_from_index(0, published.height)
+    known = set(published.columns)
+    shown = pl.DataFrame({name: published[name] if name in known else stars for name in frame.columns})
+    readers = {name: _reader_of(name, frame, policy, name in known) for name in frame.columns}
+    table = QueryableTable(shown, readers, _derive_seed(policy))
     return QueryableRelease(
-        source=_open_source(release, frame, policy, persons),
-        attained=dict(release.attained),
-        steps=_list_steps(release),
-        columns=tuple(policy.quasi_identifiers),
-        persons=persons,
-        person_count=person_count,
-        rows=np.zeros(0, np.int64) if release.rows is None else release.rows.to_numpy().astype(np.int64),
+        source=AnswerSource(table, AnswerVerifier(published, readers), policy.hygiene.prefixes).prepare(),
+        content_hash=hash_records(parts[0].frame),
+        attained=parts[-1].attained,
+        steps=parts[0].steps,
     )
 
 
-def _open_source(release: Release, frame: pl.DataFrame, policy: Policy, persons: Ints | None) -> AnswerSource:
-    published = {name: release.frame[name] for name in release.frame.columns}
-    stars = pl.Series([STAR], dtype=pl.String).new_from_index(0, release.frame.height)
-    shown = pl.DataFrame({name: published.get(name, stars) for name in frame.columns})
-    readers = {name: _reader_of(name, frame, policy, name in published) for name in frame.columns}
-    k = max(policy.k, 2)
-    if policy.subject in (None, RECORD):
-        table = QueryableTable(shown, readers, None, k, _derive_seed(policy))
-        return AnswerSource(table, AnswerVerifier(release.frame, readers, k))
-    table = QueryableTable(shown, readers, persons, k, _derive_seed(policy))
-    return AnswerSource(table, AnswerVerifier(release.frame, readers, k, release.subjects))
+def _one_column(subjects: pl.Series | None) -> pl.DataFrame:
+    assert subjects is not None
+    return pl.DataFrame([subjects.alias("subject")])
 
 
-def _list_steps(release: Release) -> tuple[dict[str, object], ...]:
+def _list_steps(release: Release) -> tuple[dict[str, Any], ...]:
     return tuple(
         {"column": step.column, "weight": step.weight, "level": step.level}
         for step in getattr(release.recoding, "rounds", ())
@@ -134,47 +131,18 @@ def _list_steps(release: Release) -> tuple[dict[str, object], ...]:
     )
 
 
-def models_hold_beside(release: QueryableRelease, frame: pl.DataFrame, policy: Policy, columns: frozenset[str]) -> bool:
-    """Whether the classes of a release, each split by some original columns, keep every model of its policy.
-
-    A column that is known as it is shows both, what is published and what it was, so that models which think of
-    attackers with some of the columns only count it where these know it.
-    """
-    shown = release.source.table.frame
-    published = {name: shown[name] for name in (*policy.quasi_identifiers, *policy.sensitive)}
-    exact = {name: _pair(published[name], frame[name].gather(release.rows)) for name in columns}
-    split = Policy(
-        quasi_identifiers=list(policy.quasi_identifiers),
-        sensitive=policy.sensitive,
-        models=policy.models,
-        subject=policy.subject,
-    )
-    subjects = None if policy.subject is None else plain(frame[policy.subject]).gather(release.rows)
-    audited = audit(pl.DataFrame({**published, **exact}), split, subjects=subjects)
-    return all(model.holds for model in audited.models)
-
-
-def _pair(published: pl.Series, original: pl.Series) -> pl.Series:
-    pairs = zip(published.to_list(), original.to_list(), strict=True)
-    return pl.Series([repr(pair) for pair in pairs], dtype=pl.String)
-
-
 def _derive_seed(policy: Policy) -> int:
     """Return a seed for the order of records that tells nothing of the policy's own, which may be secret."""
     return int.from_bytes(hashlib.blake2b(f"order {policy.seed}".encode(), digest_size=8).digest(), "little")
 
 
-def _reader_of(name: str, frame: pl.DataFrame, policy: Policy, published: bool) -> Meanings:
+def _reader_of(name: str, frame: pl.DataFrame, policy: Policy, published: bool) -> LabelReader:
     kind = kind_of(frame[name])
     if name in policy.quasi_identifiers:
-        return Meanings.published(kind, policy.quasi_identifiers[name].hierarchy)
-    return Meanings(kind, exact=published)
+        return LabelReader.published(kind, policy.quasi_identifiers[name].hierarchy)
+    return LabelReader(kind, exact=published)
 
 
-def _number_persons(subjects: pl.Series, frame: pl.DataFrame, policy: Policy) -> tuple[int, Ints]:
-    """Return how many persons the table has, and the number of each published record's."""
-    if policy.subject == RECORD:
-        return frame.height, subjects.cast(pl.Int64).to_numpy()
-    everybody = plain(frame[str(policy.subject)]).unique().sort().to_list()
-    index = {person: number for number, person in enumerate(everybody)}
-    return len(everybody), np.array([index[person] for person in subjects.to_list()], np.int64)
+def _to_plain(attained: Any) -> dict[str, Any]:
+    plain = (int, float, str, bool, type(None))
+    return {name: value if isinstance(value, plain) else str(value) for name, value in attained.items()}

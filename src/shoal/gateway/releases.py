@@ -13,13 +13,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from shoal.errors import LedgerError
 from shoal.gateway.config import RetentionConfig
@@ -49,27 +50,27 @@ class KeptAnswer:
 
     def to_json(self) -> bytes:
         """Return the record as it lies on the disk."""
-        return json.dumps({**vars(self), "layout": self.layout.to_dict()}, ensure_ascii=False).encode()
+        plain = {**vars(self), "layout": asdict(self.layout)}  # what is plain already is large, and need not be copied
+        return json.dumps(plain, ensure_ascii=False).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> KeptAnswer:
         """Return a record as it lay on the disk."""
-        fields = json.loads(data)
-        return cls(**{**fields, "layout": UnionLayout.from_dict(fields["layout"])})
+        return TypeAdapter(cls).validate_json(data)
 
 
 class Releases:
     """The answers that clients may fetch again."""
 
     def __init__(self, config: RetentionConfig, ledger: Ledger, *, clock: Callable[[], float] = time.time) -> None:
-        folder = config.folder or f"{ledger.path}.releases"
-        self._records, self._contents = Path(folder) / "records", Path(folder) / "contents"
+        folder = config.find_folder(ledger.path)
+        self.records, self.contents = folder / "records", folder / "contents"
         self._config, self._ledger, self._clock = config, ledger, clock
-        for path in (self._records, self._contents):
+        for path in (self.records, self.contents):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._tidied, self._tidying = 0.0, Lock()
-        self._stored: dict[str, float] = {}
-        """Hash → when it was known to lie there."""
+        self._stored: dict[tuple[str, str], float] = {}
+        """Client and hash → when it was known to lie there."""
 
     def hash_request(self, text: str, owner_column: bool) -> str:
         """Return the hash by which a request is known again."""
@@ -78,7 +79,7 @@ class Releases:
     def keep(self, client: str, request_hash: str, answer: Answer) -> Reply:
         """Keep an answer, and return it as it leaves."""
         for part in answer.parts.values():
-            self._keep_part(part)
+            self._keep_part(client, part)
         parts = {owner: part.digest for owner, part in answer.parts.items()}
         record = KeptAnswer(
             asked=request_hash,
@@ -87,27 +88,27 @@ class Releases:
             rows=answer.table.height,
             explanation=answer.to_dict(),
         )
-        _write(self._path(client, answer.request), record.to_json())
+        write_whole(self.locate(client, answer.request), record.to_json())
         self.tidy()
         return Reply(answer.table, record.explanation)
 
-    def _keep_part(self, part: AnswerPart) -> None:
-        """Keep what an owner gave, once; how old it is counts from when it was given last."""
+    def _keep_part(self, client: str, part: AnswerPart) -> None:
+        """Keep what an owner gave; how old it is counts from when it was given last.
+
+        It is written although it lies there: how soon the answer comes would tell that somebody else has the same.
+        """
         now = self._clock()
-        if now - self._stored.get(part.digest, 0.0) < _INTERVAL:
+        if now - self._stored.get((client, part.digest), 0.0) < _INTERVAL:
             return
-        path = self._contents / part.digest
-        try:
-            os.utime(path)
-        except FileNotFoundError:
-            _write(path, part.table.clone().write_ipc(None, compression="zstd").getvalue())  # it is shared
-        self._stored[part.digest] = now
+        data = part.table.clone().write_ipc(None, compression="zstd").getvalue()  # it is shared
+        write_whole(self.contents / part.digest, data)
+        self._stored[client, part.digest] = now
 
     def read_record(self, client: str, number: str) -> KeptAnswer | None:
         """Return what is kept of a client's own answer, beside its records."""
         try:
-            return KeptAnswer.from_json(self._path(client, number).read_bytes())
-        except (FileNotFoundError, ValueError, KeyError, TypeError):  # gone, or cut short when the machine stopped
+            return KeptAnswer.from_json(self.locate(client, number).read_bytes())
+        except (FileNotFoundError, ValueError):  # gone, or cut short when the machine stopped
             return None
 
     def read_reply(self, client: str, number: str) -> Reply | None:
@@ -139,7 +140,7 @@ class Releases:
         with self._tidying:
             self._tidied = self._clock()
             self._stored.clear()
-            paths = [path for folder in (self._records, self._contents) for path in folder.iterdir()]
+            paths = [path for folder in (self.records, self.contents) for path in folder.iterdir()]
             newest_first = sorted(((stat.st_mtime, stat.st_size, path) for path, stat in _stat(paths)), reverse=True)
             size = 0
             for changed, bytes_, path in newest_first:
@@ -149,16 +150,16 @@ class Releases:
 
     def _read_content(self, digest: str) -> pl.DataFrame | None:
         try:
-            return pl.read_ipc((self._contents / digest).read_bytes())
+            return pl.read_ipc((self.contents / digest).read_bytes())
         except FileNotFoundError:
             return None
         except (pl.exceptions.PolarsError, OSError):
             raise LedgerError("the answer that is kept cannot be read", where="release") from None
 
-    def _path(self, client: str, number: str) -> Path:
+    def locate(self, client: str, number: str) -> Path:
         """Return where the answer to a client's number lies; another client's number lies elsewhere."""
         key = json.dumps([client, number]).encode()
-        return self._records / f"{hashlib.blake2b(key, digest_size=20).hexdigest()}.json"
+        return self.records / f"{hashlib.blake2b(key, digest_size=20).hexdigest()}.json"
 
 
 def _stat(paths: list[Path]) -> list[tuple[Path, os.stat_result]]:
@@ -173,7 +174,7 @@ _RUN, _NUMBERS = secrets.token_hex(8), count()
 """What makes a file's first name one of its own: this run, and a number."""
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file that only we may read, whole or not at all; with as few calls of the system as that takes."""
     new = path.with_name(f".{path.name}.{_RUN}.{next(_NUMBERS)}")
     file = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

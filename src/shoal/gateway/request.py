@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Value = str | int | float | bool
 Sign = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -70,8 +70,7 @@ class Item:
     function: Function | None = None
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """A column of the answer to sort by."""
 
     name: str

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.errors import Fault
+from shoal.gateway.http_schemas import HttpProblem
 from shoal.gateway.logs import Log
 from shoal.gateway.metrics import Metrics
+
+_ALWAYS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+"""What every response says: an answer is for this client, now, and is what it says it is."""
 
 
 @dataclass
@@ -50,6 +53,7 @@ class RequestGuard:
         async def send_traced(message: Message) -> None:
             if message["type"] == "http.response.start":
                 trace.status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), *_ALWAYS]}
             await send(message)
 
         try:
@@ -57,7 +61,7 @@ class RequestGuard:
         except Exception as error:
             self._log.write_error(error, request=trace.request)
             if not trace.status:
-                await _send_problem(send_traced, 500, "Broken", "something went wrong inside")
+                await _respond(500, "Broken", "something went wrong inside")(scope, receive, send_traced)
         finally:
             self._record(scope, trace)
 
@@ -65,9 +69,10 @@ class RequestGuard:
         try:
             body = await asyncio.wait_for(self._read(receive), self._seconds)
         except BodyTooLarge:
-            await _send_problem(send, 413, "TooLarge", "the request is too large", f"up to {self._max_bytes:,} bytes")
+            hint = f"up to {self._max_bytes:,} bytes"
+            await _respond(413, "TooLarge", "the request is too large", hint)(scope, receive, send)
         except TimeoutError:
-            await _send_problem(send, 408, "TooLong", "the request did not arrive in time")
+            await _respond(408, "TooLong", "the request did not arrive in time")(scope, receive, send)
         else:
             if body is not None:  # else the client left
                 await self._app(scope, _replay(body, receive), send)
@@ -103,7 +108,6 @@ class RequestGuard:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a way to read a body that was read before."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def read() -> Message:
@@ -112,10 +116,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return read
 
 
-async def _send_problem(send: Send, status: int, error: str, what: str, hint: str = "") -> None:
+def _respond(status: int, error: str, what: str, hint: str = "") -> JSONResponse:
     """Answer before the application is reached, or in its place; the connection ends."""
-    problem: dict[str, Any] = {"error": error, "faults": [Fault(what, where="request", hint=hint).to_dict()]}
-    body = json.dumps(problem).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
-    await send({"type": "http.response.body", "body": body})
+    return HttpProblem(status, error, Fault(what, where="request", hint=hint)).respond(connection="close")

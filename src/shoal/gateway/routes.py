@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -11,36 +10,31 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from shoal.errors import Fault
 from shoal.gateway import http_schemas as schemas
-from shoal.gateway.formats import MEDIA, Format, Reply, choose_format, write_reply
-from shoal.gateway.http_schemas import describe_problems
+from shoal.gateway.answer_service import WrittenAnswer
+from shoal.gateway.formats import MEDIA, Format, choose_format
+from shoal.gateway.http_schemas import HttpProblem, describe_problems
 from shoal.gateway.metrics import CONTENT_TYPE
-from shoal.gateway.service import Caller, HttpProblem, Service, identify_caller
+from shoal.gateway.service import Caller, Service, identify_caller
+from shoal.gateway.unread import AnswerResponse
 
-router = APIRouter()
-KEY_SCHEMES = {
-    "Bearer": {"type": "http", "scheme": "bearer", "description": "A client's key."},
-    "Header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same in another header."},
-}
-"""The two ways to send a key, as the OpenAPI document describes them."""
-_NEEDS_KEY: dict[str, Any] = {"security": [{name: []} for name in KEY_SCHEMES]}
-_ALWAYS = (401, 408, 413, 422, 429, 500, 503)
-"""What whoever needs a key may get."""
+keyed = APIRouter(responses=describe_problems(401, 408, 413, 422, 429, 500, 503))
+"""What needs a client's key."""
+open_to_all = APIRouter(responses=describe_problems(408, 413, 500))
 CallerOf = Annotated[Caller, Depends(identify_caller)]
 Number = Annotated[schemas.Number, Path(description="The number of a request.")]
 
 
-@router.post(
+@keyed.post(
     "/query",
     name="query",
-    openapi_extra=_NEEDS_KEY,
     summary="Ask in SQL",
     response_model=None,
     responses={
-        200: {"model": schemas.Answered, "content": schemas.MEDIA_SCHEMAS, "description": "The answer."},
-        **describe_problems(*_ALWAYS, 403, 406, 504),
+        200: {"model": schemas.AnsweredJson, "content": schemas.MEDIA_SCHEMAS, "description": "The answer."},
+        **describe_problems(403, 406, 504),
     },
 )
-async def answer_query(request: Request, body: schemas.Query, caller: CallerOf) -> Response:
+async def answer_query(request: Request, body: schemas.QueryJson, caller: CallerOf) -> Response:
     """Answer a request: as it is, anonymized first, or not at all, as the owners' policies say.
 
     JSON holds the records and the explanation. Arrow and Parquet hold the explanation in the schema's metadata under
@@ -50,42 +44,34 @@ async def answer_query(request: Request, body: schemas.Query, caller: CallerOf) 
     number = body.request or secrets.token_hex(16)
     caller.trace.request = number
     format = _choose_format(request, body.format)
-    answers = caller.service.answers
 
-    def answer() -> tuple[Reply, bytes]:
-        reply = answers.answer(
-            caller.name,
-            body.sql,
-            owner_column=body.owner_column,
-            number=number,
-            again=body.request is not None,
-        )
-        return reply, write_reply(reply, format)
-
+    caller.require_room()
+    again = body.request is not None
     try:
-        reply, content = await caller.service.run(answer, number=number)
+        answer: WrittenAnswer = await caller.call(
+            "write_answer", caller.name, body.sql, body.owner_column, number, again, format
+        )
     except HttpProblem as problem:
         if problem.status == 403:
             caller.trace.action = "refuse"
             caller.service.metrics.count_decision("refuse")
         raise
-    _record_decisions(caller, reply)
-    return _respond(content, format, number)
+    _record_decisions(caller, answer)
+    return _respond(caller, answer.content, format, number)
 
 
-@router.get(
+@keyed.get(
     "/releases/{number}",
     name="release",
-    openapi_extra=_NEEDS_KEY,
     summary="Fetch an answer again",
     response_model=None,
     responses={
         200: {
-            "model": schemas.Answered | schemas.Explanation,
+            "model": schemas.AnsweredJson | schemas.ExplanationJson,
             "content": schemas.MEDIA_SCHEMAS,
             "description": "The answer as it was; for auditors its explanation.",
         },
-        **describe_problems(*_ALWAYS, 403, 404, 406, 504),
+        **describe_problems(403, 404, 406, 504),
     },
 )
 async def fetch_release(
@@ -99,25 +85,20 @@ async def fetch_release(
     caller.trace.request = number
     if "client" not in caller.client.roles:
         return JSONResponse(await _explain(caller, number))
-    form, answers = _choose_format(request, format), caller.service.answers
-
-    def fetch() -> bytes | None:
-        reply = answers.fetch(caller.name, number)
-        return None if reply is None else write_reply(reply, form)
-
-    content = await caller.service.run(fetch)
+    caller.require_room()
+    form = _choose_format(request, format)
+    content = await caller.call("write_release", caller.name, number, form)
     if content is None:
         raise _not_found()
-    return _respond(content, form, number)
+    return _respond(caller, content, form, number)
 
 
-@router.get(
+@keyed.get(
     "/releases/{number}/explanation",
     name="explanation",
-    openapi_extra=_NEEDS_KEY,
     summary="Fetch why an answer was what it was",
-    response_model=schemas.Explanation,
-    responses=describe_problems(*_ALWAYS, 403, 404, 504),
+    response_model=schemas.ExplanationJson,
+    responses=describe_problems(403, 404, 504),
 )
 async def fetch_explanation(number: Number, caller: CallerOf) -> JSONResponse:
     """Give the explanation of an answer: to the client who got it, and to auditors."""
@@ -127,36 +108,32 @@ async def fetch_explanation(number: Number, caller: CallerOf) -> JSONResponse:
 
 
 async def _explain(caller: Caller, number: str) -> dict[str, Any]:
-    answers = caller.service.answers
-    if "auditor" in caller.client.roles:
-        explanation = await caller.service.run(lambda: answers.explain_entry(number))
-    else:
-        explanation = await caller.service.run(lambda: answers.explain(caller.name, number))
+    is_auditor = "auditor" in caller.client.roles
+    asked = ("explain_entry", number) if is_auditor else ("explain", caller.name, number)
+    explanation: dict[str, Any] | None = await caller.call(*asked)
     if explanation is None:
         raise _not_found()
     return explanation
 
 
-@router.get(
+@keyed.get(
     "/tables",
     name="tables",
-    openapi_extra=_NEEDS_KEY,
     summary="What can be asked for",
-    response_model=schemas.Tables,
-    responses=describe_problems(*_ALWAYS, 504),
+    response_model=schemas.TablesJson,
+    responses=describe_problems(504),
 )
 async def list_tables(caller: CallerOf) -> JSONResponse:
     """Tell the tables that can be asked for now, their columns and owners, and the joins that are declared."""
-    return JSONResponse(await caller.service.run(caller.service.answers.list_tables))
+    return JSONResponse(await caller.call("list_tables"))
 
 
-@router.get(
+@keyed.get(
     "/ledger",
     name="ledger",
-    openapi_extra=_NEEDS_KEY,
     summary="Who got what",
-    response_model=schemas.Entries,
-    responses=describe_problems(*_ALWAYS, 403, 504),
+    response_model=schemas.EntriesJson,
+    responses=describe_problems(403, 504),
 )
 async def read_ledger(
     caller: CallerOf,
@@ -169,29 +146,27 @@ async def read_ledger(
     """
     caller.require_role("auditor", "owner")
     owner = None if "auditor" in caller.client.roles else caller.name
-    read = partial(caller.service.answers.read_ledger, after=after, most=most, owner=owner)
-    return JSONResponse(await caller.service.run(read))
+    return JSONResponse(await caller.call("read_ledger", after, most, owner))
 
 
-@router.get(
+@open_to_all.get(
     "/health",
     name="health",
     summary="Can it answer",
-    response_model=schemas.Health,
-    responses=describe_problems(408, 413, 500, 503, 504),
+    response_model=schemas.HealthJson,
+    responses=describe_problems(503, 504),
 )
 async def check_health(request: Request) -> JSONResponse:
-    """Tell whether the ledger can be read and the owners can be reached; no data is read for it."""
+    """Tell whether the ledger can be written and the owners can be reached; no data is read for it."""
     service: Service = request.app.state.service
-    return JSONResponse(await service.run(service.answers.check_health, workers=service.health_checker))
+    return JSONResponse(await service.call("check_health"))
 
 
-@router.get(
+@open_to_all.get(
     "/metrics",
     name="metrics",
     summary="Counts and times",
     response_class=PlainTextResponse,
-    responses=describe_problems(408, 413, 500),
 )
 async def read_metrics(request: Request) -> PlainTextResponse:
     """Tell counts and times as Prometheus reads them."""
@@ -210,16 +185,14 @@ def _not_found() -> HttpProblem:
     return HttpProblem(404, "Unknown", Fault("there is no such answer", where="number"))
 
 
-def _respond(body: bytes, format: Format, number: str) -> Response:
+def _respond(caller: Caller, body: bytes, format: Format, number: str) -> Response:
     link = f'</releases/{number}/explanation>; rel="describedby"'
-    return Response(body, media_type=MEDIA[format], headers={"Shoal-Request": number, "Link": link})
+    headers = {"Shoal-Request": number, "Link": link}
+    return AnswerResponse(body, caller.name, caller.service.unread, media_type=MEDIA[format], headers=headers)
 
 
-def _record_decisions(caller: Caller, reply: Reply) -> None:
-    """Note what the log and the metrics say of an answer."""
-    decisions = reply.explanation["decisions"]
-    caller.trace.tables = sorted({decision["table"] for decision in decisions})
-    caller.trace.columns = sorted({name for decision in decisions for name in decision["weights"]})
-    caller.trace.action = "+".join(sorted({decision["action"] for decision in decisions}))
-    for decision in decisions:
-        caller.service.metrics.count_decision(decision["action"])
+def _record_decisions(caller: Caller, answer: WrittenAnswer) -> None:
+    caller.trace.tables, caller.trace.columns = answer.tables, answer.columns
+    caller.trace.action = "+".join(sorted(set(answer.actions)))
+    for action in answer.actions:
+        caller.service.metrics.count_decision(action)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import MissingExtra, PolicyError, Unavailable
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.logs import Log, LogHandler
+from shoal.gateway.worker import GARBAGE
+from shoal.gateway.workers import ProcessWorkers
 
 if TYPE_CHECKING:
     import uvicorn
 
 _GRACE = 10
 """Seconds that open requests have to end when the service is told to."""
-_GARBAGE = (50_000, 20, 50)
-"""When cycles of objects are looked for: an answer makes thousands of objects, and hardly a cycle."""
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -40,13 +40,17 @@ def serve(
     tls_cert, tls_key
         A certificate and its key, both in PEM; without them it speaks plain HTTP.
     """
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*GARBAGE)
     log = Log()
-    server = _create_server(config, log, tls_cert, tls_key)
+    workers = ProcessWorkers(config, log)
+    server = _create_server(config, log, workers, tls_cert, tls_key)
     with _listen(host, port) as listening:
+        workers.launch()
         log.write("started", host=host, port=listening.getsockname()[1], tls=tls_cert is not None)
         if tls_cert is None and host not in _LOCAL:
             log.write("warning", said="keys and answers travel in clear: give --tls-cert, or a proxy that ends TLS")
+        for warning in config.list_warnings():
+            log.write("warning", said=warning)
         try:
             server.run(sockets=[listening])
         finally:
@@ -54,13 +58,13 @@ def serve(
 
 
 def choose_protocol(log: Log) -> Any:
-    """Return the protocol that hangs up on slow heads of requests; uvicorn's own where httptools is not to be had."""
+    """Return the protocol that hangs up on slow clients; uvicorn's own where httptools is not to be had."""
     try:
-        from shoal.gateway.header_timeout import HeaderTimeout
+        from shoal.gateway.write_timeout import WriteTimeout
     except ImportError:
-        log.write("warning", said="slow heads of requests are waited for: install httptools, or let a proxy end them")
+        log.write("warning", said="slow clients are waited for: install httptools, or let a proxy end them")
         return "auto"
-    return HeaderTimeout
+    return WriteTimeout
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -73,7 +77,9 @@ def _listen(host: str, port: int) -> socket.socket:
         raise Unavailable("cannot listen there", where=f"{host}:{port}", got=why) from None
 
 
-def _create_server(config: GatewayConfig, log: Log, tls_cert: Path | None, tls_key: Path | None) -> uvicorn.Server:
+def _create_server(
+    config: GatewayConfig, log: Log, workers: ProcessWorkers, tls_cert: Path | None, tls_key: Path | None
+) -> uvicorn.Server:
     try:
         import uvicorn
 
@@ -90,7 +96,7 @@ def _create_server(config: GatewayConfig, log: Log, tls_cert: Path | None, tls_k
     library.setLevel(logging.WARNING)
     return uvicorn.Server(
         uvicorn.Config(
-            create_app(config, log=log),
+            create_app(config, workers=workers, log=log),
             http=choose_protocol(log),
             log_config=None,
             access_log=False,

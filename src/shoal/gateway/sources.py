@@ -7,20 +7,21 @@ texts that it sends are built here from those names.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from uuid import UUID
 
 import polars as pl
 
-from shoal.engines.memory.source import open_table, read
-from shoal.errors import MissingExtra, ShoalError, Unavailable
+from shoal.engines.memory.databases import to_plain_value
+from shoal.engines.memory.source import open_in_memory, read
+from shoal.errors import ShoalError, Unavailable, import_extra
 from shoal.gateway.postgres import connect
 
 
@@ -48,6 +49,43 @@ def select(table: str, columns: Sequence[str]) -> str:
     return f"SELECT {', '.join(map(quote, columns))} FROM {quote(table)}"
 
 
+@dataclass(frozen=True)
+class Location:
+    """Where a table lies: in a file, or on a server."""
+
+    path: Path | None
+    """The file, by the name that it was given: what a link leads to may change."""
+    name: str = ""
+    """What else tells it from others: the server, the name in the database."""
+
+    def to_text(self, folder: Path) -> str:
+        """Return it as a text, seen from a folder.
+
+        Examples
+        --------
+        >>> Location(Path("/data/people.csv")).to_text(Path("/data/ledger"))
+        '../people.csv'
+        """
+        if self.path is None:
+            return self.name
+        seen = Path(os.path.relpath(self.path.absolute(), folder)).as_posix()
+        return f"{seen}/{self.name}" if self.name else seen
+
+    def resolve(self) -> Location:
+        """Return where it lies in truth, whatever links lead there."""
+        return Location(None if self.path is None else self.path.resolve(), self.name)
+
+    def is_same(self, text: str, folder: Path) -> bool:
+        """Whether a text stands for the same file, though by another name: one is a link to the other."""
+        ending = f"/{self.name}" if self.name else ""
+        if self.path is None or not text.endswith(ending):
+            return False
+        try:
+            return self.path.samefile(folder / text.removesuffix(ending))
+        except OSError:
+            return False
+
+
 class DataSource(ABC):
     """Where an owner's tables are."""
 
@@ -62,6 +100,10 @@ class DataSource(ABC):
     @abstractmethod
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
+
+    def locate(self, table: str) -> Location | None:
+        """Return where a table lies, if that can be told: not even the database is asked."""
+        return None
 
     def is_reachable(self, table: str) -> bool:
         """Return whether the table is there, without reading a record."""
@@ -85,13 +127,17 @@ class FileSource(DataSource):
         """Return the columns of a file."""
         return tuple(self.read(table).columns)
 
+    def locate(self, table: str) -> Location:
+        """Return the file."""
+        return Location(self.files[table])
+
     def is_reachable(self, table: str) -> bool:
         """Return whether the file is there."""
         return self.files[table].is_file()
 
     def version(self, table: str) -> str:
         """Return when the file changed last, and its size."""
-        return _stamp([self.files[table]])
+        return _stamp([self.files[table]], table)
 
     def read(self, table: str) -> pl.DataFrame:
         """Return the table of a file."""
@@ -105,35 +151,36 @@ class DuckDBSource(DataSource):
     """Tables of a DuckDB database: a file, opened to read only, or a connection of the caller's."""
 
     def __init__(self, database: object) -> None:
-        try:
-            import duckdb
-        except ImportError:
-            raise MissingExtra.of("duckdb", "gateway", "reading a DuckDB database") from None
-        self._duckdb = duckdb
+        self._duckdb = import_extra("duckdb", "gateway", "reading a DuckDB database")
         self.path = Path(database) if isinstance(database, (str, Path)) else None
         self._files = [] if self.path is None else [self.path, self.path.with_name(self.path.name + ".wal")]
         self._connection: Any = None if self.path else database
 
+    def locate(self, table: str) -> Location | None:
+        """Return the file, and the table in it, whose name DuckDB takes for the same in capitals."""
+        return None if self.path is None else Location(self.path, table.casefold())
+
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        described = self._use(lambda db: db.execute(f"SELECT * FROM {quote(table)} LIMIT 0").description, table)
+        described = self.use(lambda db: db.execute(f"SELECT * FROM {quote(table)} LIMIT 0").description, table)
         return tuple(str(column[0]) for column in described)
 
     def version(self, table: str) -> str:
         """Return when the file changed last; in memory, a hash of what the table holds."""
         if self._files:
-            return _stamp(self._files)
+            return _stamp(self._files, table)
         names = ", ".join(map(quote, self.columns(table)))
         statement = f"SELECT count(*), sum(hash({names})::HUGEINT), bit_xor(hash({names})) FROM {quote(table)}"
-        return _hash(self._use(lambda db: db.execute(statement).fetchone(), table))
+        return _hash(self.use(lambda db: db.execute(statement).fetchone(), table))
 
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
         statement = select(table, self.columns(table))
-        frame: pl.DataFrame = self._use(lambda db: open_table(db.sql(statement)).frame, table)
+        frame: pl.DataFrame = self.use(lambda db: open_in_memory(db.sql(statement)).frame, table)
         return frame
 
-    def _use(self, action: Callable[[Any], Any], table: str) -> Any:
+    def use(self, action: Callable[[Any], Any], table: str) -> Any:
+        """Return what an action finds in the database, which it can only read."""
         try:
             if self._connection is not None:
                 return action(self._connection.cursor())
@@ -152,11 +199,7 @@ class PostgresSource(DataSource):
     """
 
     def __init__(self, url: str, *, timeout: int = 30) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtra.of("psycopg", "gateway", "reading a PostgreSQL database") from None
-        self._psycopg = psycopg
+        self._psycopg = import_extra("psycopg", "gateway", "reading a PostgreSQL database")
         self._url, self._timeout = url, timeout
         self._retry_at = 0.0
         self._lock = Lock()
@@ -165,9 +208,16 @@ class PostgresSource(DataSource):
         self._seen: dict[str, tuple[str, str]] = {}
         """Table → the server's snapshot when it was hashed, and its version."""
 
+    def locate(self, table: str) -> Location:
+        """Return the server, the database, the schemas that are looked through, and the table."""
+        said = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        server = f"{said.get('host', 'localhost')}:{said.get('port', 5432)}"
+        parts = ("postgresql", server, said.get("dbname", ""), said.get("options", ""), table)
+        return Location(None, "/".join(str(part) for part in parts if part))
+
     def columns(self, table: str) -> tuple[str, ...]:
         """Return the columns of a table."""
-        ((names, _),) = self._fetch(table, f"SELECT * FROM {quote(table)} LIMIT 0")
+        ((names, _),) = self.fetch(table, f"SELECT * FROM {quote(table)} LIMIT 0")
         return tuple(names)
 
     def version(self, table: str) -> str:
@@ -178,7 +228,7 @@ class PostgresSource(DataSource):
         row = f"ROW({', '.join(map(quote, self.columns(table)))})::text"
         hashed = f"count(*), sum(hashtextextended({row}, 0)), sum(hashtextextended({row}, 1))"
         kind = f"SELECT relkind FROM pg_class WHERE oid = {_quote_literal(quote(table))}::regclass"
-        results = self._fetch(table, _SNAPSHOT, kind, f"SELECT {hashed} FROM {quote(table)}")
+        results = self.fetch(table, _SNAPSHOT, kind, f"SELECT {hashed} FROM {quote(table)}")
         (snapshot,), (relation,), counted = (rows[0] for _, rows in results)
         version = _hash(counted)
         if relation in _STORED:  # a view may show what another server holds
@@ -187,13 +237,13 @@ class PostgresSource(DataSource):
 
     def read(self, table: str) -> pl.DataFrame:
         """Return a whole table."""
-        ((names, rows),) = self._fetch(table, select(table, self.columns(table)))
-        columns = {name: [_to_plain(row[index]) for row in rows] for index, name in enumerate(names)}
-        return open_table(
+        ((names, rows),) = self.fetch(table, select(table, self.columns(table)))
+        columns = {name: [to_plain_value(row[index]) for row in rows] for index, name in enumerate(names)}
+        return open_in_memory(
             pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
         ).frame
 
-    def _fetch(self, table: str, *statements: str) -> list[tuple[list[str], list[tuple[Any, ...]]]]:
+    def fetch(self, table: str, *statements: str) -> list[tuple[list[str], list[tuple[Any, ...]]]]:
         """Return names and rows of some statements, built from declared names only, all of one moment."""
         try:
             with self._connect() as connection:
@@ -243,23 +293,14 @@ def _quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        if value.is_finite() and value == value.to_integral_value():
-            return int(value)
-        number = float(value)  # where it would round, a text, as in files
-        return number if not value.is_finite() or Decimal(repr(number)) == value else str(value)
-    return str(value) if isinstance(value, UUID) else value
-
-
-def _stamp(paths: Sequence[Path]) -> str:
+def _stamp(paths: Sequence[Path], table: str) -> str:
     stamps = []
     for path in paths:
         with suppress(OSError):
             stat = path.stat()
             stamps.append((path.name, stat.st_mtime_ns, stat.st_size))
     if not stamps:
-        raise Unavailable("the file cannot be read", where=paths[0].name)
+        raise Unavailable("the file cannot be read", where=table)
     return _hash(stamps)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -27,22 +26,6 @@ class UnionLayout:
     def of(cls, request: Request, owner_column: str | None) -> UnionLayout:
         """Return the layout of a request's answer."""
         return cls(request.order_by, request.limit, request.aggregates, owner_column)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as plain data."""
-        order = [[key.name, key.descending] for key in self.order_by]
-        return {
-            "order_by": order,
-            "limit": self.limit,
-            "aggregates": self.aggregates,
-            "owner_column": self.owner_column,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> UnionLayout:
-        """Return the layout that :meth:`to_dict` gave."""
-        order = tuple(Order(name, descending) for name, descending in data["order_by"])
-        return cls(order, data["limit"], data["aggregates"], data["owner_column"])
 
 
 def unite_answers(
@@ -72,7 +55,7 @@ def unite_answers(
     if len(tables) > 1:
         if layout.aggregates:
             notes.append("figures are those of each owner; they are not added up")
-        table = sort_and_limit(_stack(tables), layout.order_by, layout.limit, 0)
+        table = sort_and_limit(stack_tables(tables), layout.order_by, layout.limit, 0)
     if rows is not None and table.height > rows:
         notes.append(f"cut to the {rows:,} records that this client may get at once")
         table = table[:rows]
@@ -85,7 +68,7 @@ def _add_owner(table: pl.DataFrame, owner: str, column: str | None) -> pl.DataFr
     return table.with_columns(pl.Series(column, [owner] * table.height, dtype=pl.String))
 
 
-def _stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
+def stack_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return tables under each other; where one shows values and another labels, both are texts."""
     columns = []
     for name in tables[0].columns:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import isclose
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +20,15 @@ import polars as pl
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Bools, Ints
 from shoal.errors import AuditFailed
+from shoal.gateway.bounded_cache import BoundedCache
 from shoal.gateway.evaluation import Evaluation
-from shoal.gateway.labels import Meanings
+from shoal.gateway.labels import LabelReader
 from shoal.gateway.request import Item, Request
 
-_PROJECTIONS = 64
-"""Combinations of columns whose records are counted once for all answers."""
+_COUNTED = 64_000_000
+"""Bytes of counted records of some columns that need not be counted again."""
+_MAX_SHARED = 4_096
+"""Combinations of columns of a client that are known to be shared by enough persons."""
 _TOLERANCE = 1e-9
 """Sums of the same numbers may differ so much with their order."""
 _PERSONS = "persons"
@@ -34,28 +36,20 @@ _Counts = tuple[npt.NDArray[np.uint64], Ints]
 """Hashes of records of 64 bits, sorted, and how often each record occurs."""
 
 
-class _Cell(NamedTuple):
-    """A group as it is recounted."""
-
-    persons: int
-    figures: tuple[Any, ...]
-
-
 @dataclass(frozen=True)
 class AnswerVerifier:
     """Verifies that answers show nothing that the audited table does not hold.
 
     - A record of an answer occurs in the table, at least as often as in the answer.
-    - A group of an answer occurs in the table, and once in the answer, with at least k persons; its figures follow from
-      the published records.
-    - Groups that are left out cannot be worked out from a total: wherever one is, at least two are, with k persons.
+    - A group of an answer occurs in the table, and once in the answer; its figures follow from the published records.
+    - Where the table is shown as it is, whatever an answer's request touches is shared by enough persons.
 
     Examples
     --------
     >>> from shoal.gateway.evaluation import QueryableTable, evaluate
     >>> audited = pl.DataFrame({"age": ["[20, 29]", "[30, 39]"]})
-    >>> readers, request = {"age": Meanings("integer")}, Request("people", (Item("age", "age"),))
-    >>> verifier = AnswerVerifier(audited, readers, k=2)
+    >>> readers, request = {"age": LabelReader("integer")}, Request("people", (Item("age", "age"),))
+    >>> verifier = AnswerVerifier(audited, readers)
     >>> verifier.verify(request, evaluate(request, QueryableTable(audited, readers)))
     >>> verifier.verify(request, evaluate(request, QueryableTable(pl.DataFrame({"age": ["24", "31"]}), readers)))
     Traceback (most recent call last):
@@ -64,18 +58,31 @@ class AnswerVerifier:
     """
 
     audited: pl.DataFrame
-    readers: Mapping[str, Meanings]
+    readers: Mapping[str, LabelReader]
     """Column → how to read it; columns that the audited table lacks show ``*``."""
-    k: int = 1
-    """The least persons of a group; 1 where the table is shown as it is."""
+    least: int = 1
+    """How many persons share what is touched of each record."""
     subjects: pl.Series | None = None
     """The person of each record; ``None`` where each record is one."""
-    _counts: dict[tuple[str, ...], _Counts] = field(default_factory=dict, repr=False, compare=False)
+    _shared: BoundedCache[tuple[str, frozenset[str]], bool] = field(
+        default_factory=lambda: BoundedCache(_MAX_SHARED), repr=False, compare=False
+    )
+    _counts: BoundedCache[tuple[str, tuple[str, ...]], _Counts] = field(
+        default_factory=lambda: BoundedCache(_COUNTED, _measure_counts), repr=False, compare=False
+    )
+    """A client and columns → their records, counted: what was counted for others would tell what they asked."""
     _hashes: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
     _midpoints: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
 
-    def verify(self, request: Request, answer: Evaluation) -> None:
-        """Raise if an answer shows anything that it must not.
+    def prepare(self) -> None:
+        """Read every column now: how soon the first answer comes would tell whether somebody asked for it before."""
+        for name in self.readers:
+            self._hash(name)
+            if self._shows_ranges(name) and self.readers[name].kind in ("integer", "float"):
+                self._read_midpoints(name)
+
+    def verify(self, request: Request, answer: Evaluation, client: str = "") -> None:
+        """Raise if an answer to a client shows anything that it must not.
 
         Raises
         ------
@@ -93,18 +100,31 @@ class AnswerVerifier:
         keys = [item for item in request.items if not item.function]
         if any(answer.table[item.name].dtype != self._column(str(item.column)).dtype for item in keys):
             raise _failure(request, "the answer shows values of another kind than the release")
+        if self.least > 1 and not self._is_shared(client, frozenset(request.touched)):
+            raise _failure(request, "the answer is cut from records that too few persons share")
         if request.aggregates:
             self._verify_groups(request, answer)
         else:
-            self._verify_records(request, answer)
+            self._verify_records(request, answer, client)
 
-    def _verify_records(self, request: Request, answer: Evaluation) -> None:
+    def _is_shared(self, client: str, columns: frozenset[str]) -> bool:
+        """Whether enough persons have each combination of values in some columns."""
+        shared = self._shared.get((client, columns))
+        if shared is None:
+            groups = _number(map(self._hash, sorted(columns)), "g")
+            persons = pl.len() if self.subjects is None else pl.col(_PERSONS).n_unique()
+            people = [] if self.subjects is None else [self.subjects.alias(_PERSONS)]
+            counts = pl.DataFrame([*groups, *people]).group_by([group.name for group in groups]).agg(persons.alias("n"))
+            shared = bool((counts["n"] >= self.least).all())
+            self._shared.put((client, columns), shared)
+        return shared
+
+    def _verify_records(self, request: Request, answer: Evaluation, client: str) -> None:
         columns = tuple(str(item.column) for item in request.items)
-        published = self._counts.get(columns)
+        published = self._counts.get((client, columns))
         if published is None:
-            if len(self._counts) >= _PROJECTIONS:
-                self._counts.clear()
-            published = self._counts[columns] = _count_rows(map(self._column, columns))
+            published = _count_rows(map(self._column, columns))
+            self._counts.put((client, columns), published)
         if not _is_part(_count_rows(answer.table), published):
             raise _failure(request, "the answer shows a record that the release does not hold")
 
@@ -120,74 +140,53 @@ class AnswerVerifier:
         return self._hashes[name]
 
     def _verify_groups(self, request: Request, answer: Evaluation) -> None:
-        if not request.group_by and all(column.null_count() == column.len() for column in answer.table):
-            return  # nobody, or too few to be shown
-        cells = self._recount(request, answer.matched)
-        large = {key: cell for key, cell in cells.items() if cell.persons >= self.k or self.k <= 1}
+        groups = self._recount(request, answer.matched)
         selected = [request.group_by.index(str(item.column)) for item in request.items if not item.function]
         hashes = [answer.table[item.name].hash().to_list() for item in request.items if not item.function]
         shown = list(zip(*hashes, strict=True)) if hashes else [()] * answer.table.height
-        known = Counter(tuple(key[index] for index in selected) for key in large)
+        known = Counter(tuple(key[index] for index in selected) for key in groups)
         if Counter(shown) - known:
-            raise _failure(request, "the answer shows a group that the release does not hold, or one of fewer than k")
+            raise _failure(request, "the answer shows a group that the release does not hold")
         figures = [answer.table[item.name].to_list() for item in request.items if item.function]
         if set(selected) != set(range(len(request.group_by))):  # which group a figure is about is not shown
-            recounted = zip(*(cell.figures for cell in large.values()), strict=True)
-            correct = all(map(_occur, figures, recounted))
+            correct = all(map(_occur, figures, zip(*groups.values(), strict=True)))
         else:
-            named = {tuple(key[index] for index in selected): key for key in large}
+            named = {tuple(key[index] for index in selected): key for key in groups}
             keys = [named[key] for key in shown]
-            correct = all(map(_are_near, zip(*figures, strict=True), (large[key].figures for key in keys)))
-            if request.limit is None and self.k > 1:
-                self._verify_totals(request, cells, set(keys))
+            correct = all(map(_are_near, zip(*figures, strict=True), (groups[key] for key in keys)))
         if not correct:
             raise _failure(request, "a figure of the answer does not follow from the release")
 
-    def _recount(self, request: Request, matched: Bools) -> dict[tuple[int, ...], _Cell]:
-        """Count the groups of the records that an answer is made of: hashes of their keys, persons, figures."""
+    def _recount(self, request: Request, matched: Bools) -> dict[tuple[int, ...], tuple[Any, ...]]:
+        """Count the groups of the records that an answer is made of: hashes of their keys → their figures."""
         groups = [f"g{index}" for index in range(len(request.group_by))]
         figures = {f"a{index}": item for index, item in enumerate(request.items) if item.function}
         columns = _number(map(self._hash, request.group_by), "g")
         columns += [self._values(item).alias(name) for name, item in figures.items()]
-        persons = pl.len()
-        if self.subjects is not None:
-            columns.append(self.subjects.alias(_PERSONS))
-            persons = pl.col(_PERSONS).n_unique()
-        counts = [persons.alias(_PERSONS), *(_figure(item, name).alias(name) for name, item in figures.items())]
+        counts = [_figure(item, name).alias(name) for name, item in figures.items()]
         records = pl.DataFrame(columns).filter(pl.Series(matched))
         cells = records.group_by(groups).agg(counts) if groups else records.select(counts)
         width = len(groups)
-        return {row[:width]: _Cell(row[width], row[width + 1 :]) for row in cells.iter_rows()}
+        return {row[:width]: row[width:] for row in cells.iter_rows()}
 
     def _values(self, item: Item) -> pl.Series:
         """Return what a figure is made of: the published values, or the midpoints of published ranges."""
         name = item.column
         if name is None:
             return pl.Series([True]).new_from_index(0, self.audited.height)
-        column = self._column(name)
-        if item.function == "count" or column.dtype.is_numeric() or self.readers[name].exact:
-            return column
+        if item.function == "count" or not self._shows_ranges(name):
+            return self._column(name)
+        return self._read_midpoints(name)
+
+    def _shows_ranges(self, name: str) -> bool:
+        return not (self._column(name).dtype.is_numeric() or self.readers[name].exact)
+
+    def _read_midpoints(self, name: str) -> pl.Series:
         if name not in self._midpoints:
+            column = self._column(name)
             middles = {value: self.readers[name].of(value).middle for value in column.unique()}
             self._midpoints[name] = pl.Series([middles[value] for value in column], dtype=pl.Float64)
         return self._midpoints[name]
-
-    def _verify_totals(
-        self, request: Request, cells: Mapping[tuple[int, ...], _Cell], shown: Set[tuple[int, ...]]
-    ) -> None:
-        """Raise if a group that is left out could be worked out from a total and the groups beside it."""
-        suppressed = cells.keys() - shown
-        indices = range(len(request.group_by)) if suppressed else ()
-        for kept in (kept for size in indices for kept in combinations(indices, size)):
-            open_totals = {tuple(key[index] for index in kept) for key in shown}
-            persons: dict[tuple[int, ...], list[int]] = {}
-            for key in suppressed:
-                persons.setdefault(tuple(key[index] for index in kept), []).append(cells[key].persons)
-            combine = sum if self.subjects is None else max
-            if any(
-                len(persons[total]) < 2 or combine(persons[total]) < self.k for total in open_totals & persons.keys()
-            ):
-                raise _failure(request, "a group that is left out could be worked out from a total")
 
 
 def _failure(request: Request, what: str) -> AuditFailed:
@@ -202,6 +201,10 @@ def _number(columns: Iterable[pl.Series], prefix: str) -> list[pl.Series]:
 def _count_rows(columns: Iterable[pl.Series]) -> _Counts:
     """Return the hashes of a table's distinct records, sorted, and how often each occurs."""
     return np.unique(pl.DataFrame(_number(columns, "c")).hash_rows().to_numpy(), return_counts=True)
+
+
+def _measure_counts(asked: tuple[str, tuple[str, ...]], counts: _Counts) -> int:
+    return sum(part.nbytes for part in counts) + sum(map(len, asked[1]))
 
 
 def _is_part(part: _Counts, whole: _Counts) -> bool:
@@ -223,7 +226,6 @@ def _figure(item: Item, name: str) -> pl.Expr:
 
 
 def _occur(figures: Sequence[Any], recounted: Sequence[Any]) -> bool:
-    """Whether each figure is that of some group."""
     values = [figure for figure in figures if figure is not None]
     known = sorted(figure for figure in recounted if figure is not None)
     for value in values:

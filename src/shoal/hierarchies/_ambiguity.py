@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from shoal.encoding.domains import STAR, Domain
 from shoal.encoding.labels import read_label
+from shoal.encoding.types import Bools
 from shoal.errors import Fault, examples
 from shoal.hierarchies.base import Hierarchy, Levels
 
@@ -17,12 +18,12 @@ _FEW = 3
 """Values of a label that are named."""
 
 
-def ambiguous_values(domain: Domain) -> Iterator[Fault]:
+def find_ambiguous_values(domain: Domain) -> Iterator[Fault]:
     """Yield the values of a column that are written as something else is: a suppressed value, a set, a range.
 
     Examples
     --------
-    >>> print(*ambiguous_values(Domain.of("text", ["a", "b", "{a, b}"])))
+    >>> print(*find_ambiguous_values(Domain.of("text", ["a", "b", "{a, b}"])))
     values that read as a set or a range of others; got '{a, b}'. Hint: replace them.
     """
     if domain.ordered:
@@ -44,7 +45,7 @@ def _lists(text: str, known: set[str]) -> bool:
     return label.form == "range" and known.issuperset(label.ends)
 
 
-def ambiguous_labels(hierarchy: Hierarchy, levels: Levels, boundaries: Sequence[str] = ()) -> Iterator[Fault]:
+def find_ambiguous_labels(hierarchy: Hierarchy, levels: Levels, boundaries: Sequence[str] = ()) -> Iterator[Fault]:
     """Yield the labels that a release could show and that stand for two things.
 
     A label may be called as the one value that it stands for. Values that a hierarchy declares count whether they
@@ -54,11 +55,11 @@ def ambiguous_labels(hierarchy: Hierarchy, levels: Levels, boundaries: Sequence[
     --------
     >>> from shoal.hierarchies import Mask
     >>> mask, domain = Mask(keep=[1]), Domain.of("text", ["1*", "12"])
-    >>> print(*ambiguous_labels(mask, mask.build(domain, missing=None)))
+    >>> print(*find_ambiguous_labels(mask, mask.build(domain, missing=None)))
     labels called like values that they do not just stand for; got '1*' for '1*', '12'. Hint: rename them.
     """
     declared = hierarchy.leaves()
-    if declared:
+    if not {*declared} <= {*levels.domain.texts}:
         whole = Domain.of("text", list(dict.fromkeys([*declared, *levels.domain.texts])))
         levels = Levels.of(whole, list(hierarchy.steps(whole)), missing=None, nested=hierarchy.nested)
     found = _Ambiguous(levels)
@@ -83,7 +84,7 @@ class _Ambiguous:
     def __post_init__(self) -> None:
         self.codes = {text: code for code, text in enumerate(self.levels.domain.texts)}
 
-    def look_at(self, level: int, is_shown: npt.NDArray[np.bool_]) -> None:
+    def look_at(self, level: int, is_shown: Bools) -> None:
         """Read the labels of a level, those that the release of some value could show."""
         names, numbers = self.levels.labels[level], self.levels.codes[level]
         order = np.argsort(numbers, kind="stable")

@@ -172,15 +172,16 @@ def nest(rows: Sequence[Sequence[object]]) -> dict[str, Any]:
     {'*': {'vowel': ['a'], 'consonant': ['b']}}
     """
     root: dict[str, Any] = {}
-    seen: dict[str, list[str]] = {}
-    for texts in ([text(cell) for cell in row] for row in rows if row):
+    seen: dict[str, tuple[int, list[str]]] = {}
+    for number, texts in ((number, [text(cell) for cell in row]) for number, row in enumerate(rows, 1) if row):
         value, *above = texts
-        if seen.setdefault(value, texts) != texts:
-            raise ValueError(f"the value {value!r} has two rows: {seen[value]} and {texts}")
-        if seen[value] is not texts:  # the same row again
+        before, same = seen.setdefault(value, (number, texts))
+        if same != texts:
+            raise ValueError(f"rows {before} and {number} say different labels of the same value")
+        if before != number:  # the same row again
             continue
         if len(texts) > DEEPEST:
-            raise ValueError(f"a row has more than {DEEPEST} levels: that of {value!r}")
+            raise ValueError(f"row {number} has more than {DEEPEST} levels")
         inner = root
         for label in reversed(above[1:]):
             inner = inner.setdefault(label, {})
@@ -226,8 +227,8 @@ def from_csv(content: str) -> list[list[str]]:
     if all(map(_is_even, readings)):  # no delimiter at all: a list of values
         return readings[0]
     rows = max(readings, key=lambda rows: max(len(row) for row in rows))
-    ragged = next(row for row in rows if len(row) != len(rows[0]))
-    raise ValueError(f"a row has {len(ragged)} levels where the first has {len(rows[0])}: {ragged}")
+    number, ragged = next((number, row) for number, row in enumerate(rows, 1) if len(row) != len(rows[0]))
+    raise ValueError(f"row {number} has {len(ragged)} levels where the first has {len(rows[0])}")
 
 
 def _is_even(rows: list[list[str]]) -> bool:

@@ -11,10 +11,10 @@ import numpy as np
 from shoal.encoding.domains import Domain, Kind
 from shoal.encoding.labels import Number, PublishedValue, read_label
 from shoal.errors import Fault, examples
-from shoal.hierarchies.base import Step
+from shoal.hierarchies._steps import Step
 
 
-def cover_faults(steps: Sequence[Step], domain: Domain) -> Iterator[Fault]:
+def find_cover_faults(steps: Sequence[Step], domain: Domain) -> Iterator[Fault]:
     """Yield what is wrong with the ranges of each level; a fault of the kind ``note`` is only worth knowing.
 
     A gap that no value of the column lies in is a note where whole ranges may have been left out for want of
@@ -23,7 +23,7 @@ def cover_faults(steps: Sequence[Step], domain: Domain) -> Iterator[Fault]:
     Examples
     --------
     >>> ages = Domain.of("integer", [20, 25, 26, 29])
-    >>> for fault in cover_faults([Step.of(["[20, 25]", "[20, 25]", "[25, 29]", "[25, 29]"])], ages):
+    >>> for fault in find_cover_faults([Step.of(["[20, 25]", "[20, 25]", "[25, 29]", "[25, 29]"])], ages):
     ...     print(fault)
     level 1: ranges overlap; got '[20, 25]' and '[25, 29]'. Hint: a value belongs to one label.
     """
@@ -110,12 +110,12 @@ def _some(texts: Sequence[str], limit: int = 3) -> str:
     return f"{shown} and {len(texts) - limit} more" if len(texts) > limit else shown
 
 
-def same_levels(steps: Sequence[Step]) -> Iterator[Fault]:
+def find_same_levels(steps: Sequence[Step]) -> Iterator[Fault]:
     """Yield a note for each level that groups the values as the one below does.
 
     Examples
     --------
-    >>> [fault.what for fault in same_levels([Step.of(["a", "a", "b"]), Step.of(["x", "x", "y"])])]
+    >>> [fault.what for fault in find_same_levels([Step.of(["a", "a", "b"]), Step.of(["x", "x", "y"])])]
     ['level 2 groups the values as level 1 does']
     """
     for level, (below, above) in enumerate(pairwise(steps), start=2):

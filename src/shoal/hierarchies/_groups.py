@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.encoding.labels import write_set, write_shortened_set
+from shoal.encoding.label_writing import write_set, write_shortened_set
 
 _SHOWN = 4
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.hierarchies import _ranges
-from shoal.hierarchies.base import Step
+from shoal.hierarchies._steps import Step
 
 Cost = Callable[[float, float, float, float], float]
 """Cost of merging two neighbours: their centres and their numbers of records."""
 
 
-def falling_order(values: npt.NDArray[np.float64], records: Ints, cost: Cost) -> Ints:
+def find_falling_order(values: Floats, records: Ints, cost: Cost) -> Ints:
     """Return when each boundary between neighbours falls if the cheapest pair is merged first; ties go left.
 
     ``order[i]`` is the turn at which value ``i`` and value ``i + 1`` come into one node.
@@ -61,7 +60,7 @@ def cut(order: Ints, parts: int) -> Ints:
     return np.append(0, standing + 1).astype(np.int64)
 
 
-def range_steps(domain: Domain, heads: list[Ints]) -> Iterator[Step]:
+def yield_range_steps(domain: Domain, heads: list[Ints]) -> Iterator[Step]:
     """Yield levels whose ranges start at these values."""
     for level in heads:
         if len(level) > 1:
@@ -73,7 +72,7 @@ def _exact(domain: Domain, code: int) -> Fraction:
     return Fraction(int(value)) if _ranges.whole(domain) else _ranges.exact(float(value))
 
 
-def halving(count: int) -> list[int]:
+def halve_repeatedly(count: int) -> list[int]:
     """Return how many nodes the levels have: half as many each time, down to two."""
     sizes = []
     while count > 2:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.types import Floats
+from shoal.encoding.types import Floats, Ints
 from shoal.hierarchies.base import Levels
 
 _CONTRACT = ("label", "records", "low", "high", "distortion", "values", "loss")
@@ -107,7 +107,7 @@ def rows(levels: Levels, distortions: Floats, counts: npt.ArrayLike) -> list[Row
     return [Row(level, _nodes(levels, level, distortions[level], held)) for level in range(levels.height + 1)]
 
 
-def _nodes(levels: Levels, level: int, distortions: Floats, counts: npt.NDArray[np.int64]) -> tuple[Node, ...]:
+def _nodes(levels: Levels, level: int, distortions: Floats, counts: Ints) -> tuple[Node, ...]:
     codes = levels.codes[level]
     used, first, values = np.unique(codes, return_index=True, return_counts=True)
     _, from_end = np.unique(codes[::-1], return_index=True)

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import write_range
+from shoal.encoding.label_writing import write_range
 from shoal.errors import Fault
-from shoal.hierarchies.base import Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 Starts = Sequence[Fraction]
 """Where the ranges of one level start, in growing order; the last one ends with the domain."""
@@ -21,11 +22,13 @@ MOST_RANGES = 2**14
 """Levels of more ranges than this are left out: in a huge range they would hold a value each."""
 
 
-def needs_order(domain: Domain) -> Iterator[Fault]:
-    """Yield a fault where a column's values have no order."""
-    if not domain.ordered:
-        hint = "use rare, similarity, ordering, mask or tree"
-        yield Fault("needs a column of numbers or dates", got=f"{domain.kind} values", hint=hint)
+class RangeHierarchy(Hierarchy):
+    """Base of those whose labels are ranges of values that have an order."""
+
+    def faults(self, domain: Domain) -> Iterator[Fault]:
+        if not domain.ordered:
+            hint = "use rare, similarity, ordering, mask or tree"
+            yield Fault("needs a column of numbers or dates", got=f"{domain.kind} values", hint=hint)
 
 
 def exact(number: float) -> Fraction:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from shoal.encoding.bounded_files import read_bounded
 from shoal.errors import HierarchyError, PolicyError
 from shoal.hierarchies._branches import DEEPEST
 
@@ -67,7 +68,7 @@ def _hint(content: str | bytes) -> str:
 def read_bytes(path: Path, refusal: Refusal, what: str) -> bytes:
     """Return what a file holds."""
     try:
-        return path.read_bytes()
+        return read_bounded(path)
     except OSError as error:
         raise refusal(f"cannot read the {what}", where=str(path), got=error.strerror or str(error)) from None
 

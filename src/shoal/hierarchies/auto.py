@@ -11,7 +11,8 @@ from pydantic import Field
 
 from shoal.encoding.domains import Domain
 from shoal.errors import HierarchyError
-from shoal.hierarchies.base import Hierarchy, Levels, Step, coarsening
+from shoal.hierarchies._steps import Step, check_coarsening
+from shoal.hierarchies.base import Hierarchy, Levels
 from shoal.hierarchies.cardinality_based import CardinalityBased
 from shoal.hierarchies.conventional import Conventional
 from shoal.hierarchies.dates import Dates
@@ -27,7 +28,7 @@ from shoal.hierarchies.suppress import Suppress
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TriedHierarchy:
     """A hierarchy that was tried, and what it costs."""
 
     hierarchy: Hierarchy
@@ -70,7 +71,7 @@ class Auto(Hierarchy):
         """Yield the levels of the best candidate."""
         yield from self.compare(domain)[0].steps
 
-    def compare(self, domain: Domain) -> list[Candidate]:
+    def compare(self, domain: Domain) -> list[TriedHierarchy]:
         """Return every candidate, the best first; those whose labels do not nest come last and are never kept."""
         found = []
         for hierarchy in _fitting(domain):
@@ -79,8 +80,8 @@ class Auto(Hierarchy):
             except HierarchyError:
                 continue
             # kept is only one whose labels nest, so that every search can use it
-            levels = Levels.of(domain, list(steps), missing=None, nested=not any(coarsening(steps)))
-            found.append(Candidate(hierarchy, steps, levels, self._losses(domain, levels)))
+            levels = Levels.of(domain, list(steps), missing=None, nested=not any(check_coarsening(steps)))
+            found.append(TriedHierarchy(hierarchy, steps, levels, self._losses(domain, levels)))
         return sorted(found, key=lambda one: (not one.levels.nested, round(one.loss, 9), one.levels.height))
 
     def _losses(self, domain: Domain, levels: Levels) -> dict[int, float]:

@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR, Domain
-from shoal.encoding.types import Codes, Floats
-from shoal.errors import Fault, HierarchyError, examples
+from shoal.encoding.fragments import write_heading, write_table, write_text
+from shoal.encoding.types import Bools, Codes, Floats, Ints
+from shoal.errors import Fault, HierarchyError
+from shoal.hierarchies._steps import Step, check_coarsening, find_unreadable
 from shoal.registry import Entry
-
-
-@dataclass(frozen=True)
-class Step:
-    """One level above the values: which label each value has and, for ordered labels, what each label covers.
-
-    Examples
-    --------
-    >>> Step.of(["low", "high", "low"]).numbers
-    array([0, 1, 0], dtype=int32)
-    """
-
-    numbers: Codes
-    """The number of each value's label."""
-    names: tuple[str, ...]
-    """The labels; no two are the same."""
-    lows: Floats | None = None
-    highs: Floats | None = None
-    """The least and the greatest that each label covers."""
-
-    @classmethod
-    def of(cls, labels: Sequence[str]) -> Step:
-        """Make a level from the label of each value."""
-        indices = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-        return cls(np.array([indices[label] for label in labels], np.int32), tuple(indices))
-
-    @property
-    def labels(self) -> list[str]:
-        """The label of each value."""
-        return [self.names[number] for number in self.numbers.tolist()]
 
 
 class Hierarchy(Entry):
@@ -61,11 +32,8 @@ class Hierarchy(Entry):
     """Whether each label lies in one label of the level above."""
     reads_records: ClassVar[bool] = False
     """Whether it is built from whole records, not from the values of its column."""
-
-    @property
-    def data_independent(self) -> bool:
-        """Whether the labels of a value are the same whatever other values and records there are."""
-        return False
+    data_independent: ClassVar[bool] = False
+    """Whether the labels of a value are the same whatever other values and records there are."""
 
     @property
     def root(self) -> str:
@@ -80,6 +48,10 @@ class Hierarchy(Entry):
     @abstractmethod
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the levels above the values, finest first; ``*`` need not be among them."""
+
+    def _repr_html_(self) -> str:
+        said = ", ".join(f"{name}: {value}" for name, value in self.parameters().items())
+        return write_heading(f"Hierarchy {self.key()}: {self.summary()}") + (write_text(said) if said else "")
 
     def leaves(self) -> tuple[str, ...]:
         """Return the declared values, where the hierarchy declares them (``domain: hierarchy``)."""
@@ -97,14 +69,24 @@ class Hierarchy(Entry):
         """Yield the parts of the domain that no label covers though no value lies there yet."""
         yield from ()
 
-    def build(self, domain: Domain, *, missing: str | None = "own-value") -> Levels:
-        """Return the levels of a column, checked and in hierarchy order."""
+    def build(
+        self,
+        domain: Domain,
+        *,
+        missing: str | None = "own-value",
+        read_steps: Callable[[], Sequence[Step]] | None = None,
+    ) -> Levels:
+        """Return the levels of a column, checked and in hierarchy order.
+
+        ``read_steps`` gives the steps where they are made elsewhere too; it is called if the values fit.
+        """
         if not len(domain):  # a column of missing values only has no type that could be wrong
             return Levels.of(domain, [], missing=missing)
         problems = list(self.faults(domain))
         if problems:
             raise HierarchyError(problems)
-        return Levels.of(domain, list(self.steps(domain)), missing=missing, nested=self.nested)
+        steps = self.steps(domain) if read_steps is None else read_steps()
+        return Levels.of(domain, list(steps), missing=missing, nested=self.nested)
 
     def distortions(self, levels: Levels) -> Floats:
         """Return ``distortions[level, code]``: the height at the top, below in proportion to what a label covers.
@@ -115,7 +97,7 @@ class Hierarchy(Entry):
         return levels.penalties * levels.height
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Levels:
     """The levels of one column, as arrays over its values in hierarchy order.
 
@@ -176,12 +158,12 @@ class Levels:
         return np.argmax(same, axis=0).astype(np.int32) if self.size > 1 else np.zeros(0, np.int32)
 
     @property
-    def own(self) -> npt.NDArray[np.int64]:
+    def own(self) -> Ints:
         """``own[code]``: records of the table with that value, or with the missing one."""
         return np.append(self.domain.records, self.domain.missing if self.has_missing else 0)[: self.size]
 
     @cached_property
-    def records(self) -> npt.NDArray[np.int64]:
+    def records(self) -> Ints:
         """``records[level, code]``: records of the table whose value the label could stand for."""
         own = self.own
         result = np.empty(self.codes.shape, np.int64)
@@ -192,7 +174,7 @@ class Levels:
         return result
 
     @cached_property
-    def covers(self) -> npt.NDArray[np.bool_]:
+    def covers(self) -> Bools:
         """``covers[label, code]``: whether a label may stand for a value; labels of all levels, the lowest first.
 
         Labels with the same text are one to a reader, and ``*`` stands for any value.
@@ -208,7 +190,7 @@ class Levels:
         return joined[rows]
 
     @cached_property
-    def label_offsets(self) -> npt.NDArray[np.int64]:
+    def label_offsets(self) -> Ints:
         """``label_offsets[level]``: where the labels of a level start when all are put after each other."""
         return np.cumsum([0, *(len(names) for names in self.labels[:-1])])
 
@@ -225,7 +207,7 @@ class Levels:
         )
 
     @cached_property
-    def lowest(self) -> npt.NDArray[np.int64]:
+    def lowest(self) -> Ints:
         """``lowest[level, code]``: the lowest level at which the code has the label that it has at this level."""
         result = np.zeros(self.codes.shape, np.int64)
         texts = [np.array(names, object)[numbers] for names, numbers in zip(self.labels, self.codes, strict=True)]
@@ -236,7 +218,7 @@ class Levels:
             result[level] = least[self.codes[level]]
         return result
 
-    def limits(self, boundaries: Sequence[str]) -> npt.NDArray[np.int64]:
+    def limits(self, boundaries: Sequence[str]) -> Ints:
         """Return the highest level that each code may be shown at: that of the lowest boundary above it."""
         result = np.full(self.size, self.height, np.int64)
         for code in range(self.size):
@@ -246,25 +228,23 @@ class Levels:
                 result[code] = max(level for level, label in enumerate(path) if label == path[indices[0]])
         return result
 
-    def boundary_of(self, boundaries: Sequence[str]) -> dict[str, str]:
-        """Return the most general label that each value may reach: MAGVal of Hussien and Hefny (2015), Definition 3.
-
-        It is the first boundary on the way from the value to the root, so no two compete; a value without one may
-        reach the root.
-        """
-        limits = self.limits(boundaries)
-        return {text: self.text(int(limits[code]), code) or STAR for code, text in enumerate(self.domain.texts)}
-
     def text(self, level: int, code: int) -> str | None:
         """Return the label of a code at a level."""
         return self.labels[level][int(self.codes[level, code])]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (level, len(names), ", ".join(map(str, names[:8])) + (", …" if len(names) > 8 else ""))
+            for level, names in enumerate(self.labels)
+        ]
+        return write_table(["level", "labels", "first labels"], rows)
 
     @classmethod
     def of(cls, domain: Domain, steps: list[Step], *, missing: str | None, nested: bool = True) -> Levels:
         """Check the steps, put ``*`` on top, order the values, and measure each label."""
         if not steps or steps[-1].names != (STAR,):
             steps = [*steps, Step(np.zeros(len(domain), np.int32), (STAR,))]
-        faults = [*unreadable(domain, steps), *(coarsening(steps) if nested else ())]
+        faults = [*find_unreadable(domain, steps), *(check_coarsening(steps) if nested else ())]
         if faults:
             raise HierarchyError(faults)
         order = _hierarchy_order(steps)
@@ -301,49 +281,14 @@ class Levels:
         if domain.ordered and len(domain):
             lows[height, : len(domain)], highs[height, : len(domain)] = domain.low, domain.high
         penalties = _penalties(domain, codes, lows, highs, blank if with_missing else None)
-        return cls(domain, position, codes, tuple(labels), penalties, lows, highs)
-
-
-def unreadable(domain: Domain, steps: Sequence[Step]) -> Iterator[Fault]:
-    """Yield a fault for each label that shows nothing: in a file it is a missing value, or looks like one.
-
-    A value that shows nothing may stay as it is.
-
-    Examples
-    --------
-    >>> print(*unreadable(Domain.of("text", ["a", "b"]), [Step.of(["", ""])]))
-    a label shows nothing; got '' at level 1, over 'a', 'b'. Hint: give it a name.
-    """
-    for level, step in enumerate(steps, start=1):
-        for number, name in enumerate(step.names):
-            under = [] if name.strip() else [domain.texts[index] for index in np.flatnonzero(step.numbers == number)]
-            if any(text != name for text in under):
-                got = f"{name!r} at level {level}, over {examples(under)}"
-                yield Fault("a label shows nothing", got=got, hint="give it a name")
-
-
-def coarsening(steps: Sequence[Step]) -> Iterator[Fault]:
-    """Yield a fault for each level that does not coarsen the one below; it names a label with several parents.
-
-    Examples
-    --------
-    >>> print(*coarsening([Step.of(["a", "a", "b"]), Step.of(["x", "y", "y"])]))
-    level 2 does not coarsen level 1: 'a' has 2 parents; got 'x', 'y'. Hint: a label belongs to one label of the ...
-    """
-    for level, (below, above) in enumerate(pairwise(steps), start=2):
-        width = len(above.names)
-        pairs = np.unique(below.numbers.astype(np.int64) * width + above.numbers)
-        parents = np.bincount(pairs // width, minlength=len(below.names))
-        split = np.flatnonzero(parents > 1)
-        if not len(split):
-            continue
-        names = sorted(above.names[pair % width] for pair in pairs[pairs // width == split[0]].tolist())
-        more = f" (and {len(split) - 1} more such labels)" if len(split) > 1 else ""
-        yield Fault(
-            f"level {level} does not coarsen level {level - 1}: "
-            f"{below.names[split[0]]!r} has {len(names)} parents{more}",
-            got=examples(names),
-            hint="a label belongs to one label of the level above",
+        return cls(
+            domain=domain,
+            position=position,
+            codes=codes,
+            labels=tuple(labels),
+            penalties=penalties,
+            lows=lows,
+            highs=highs,
         )
 
 

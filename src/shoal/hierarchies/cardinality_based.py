@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.encoding.domains import Domain
-from shoal.errors import Fault
+from shoal.encoding.types import Ints
 from shoal.hierarchies import _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 from shoal.hierarchies.conventional import Smallest
 
 
-class CardinalityBased(Hierarchy):
+class CardinalityBased(_ranges.RangeHierarchy):
     """Merge neighbouring intervals from the leaves up, so that nodes of a level hold equally many records.
 
     The paper's Algorithm 2. *CreateLeafLevel*: intervals of the smallest wanted size, 2 where none is given.
@@ -40,10 +39,6 @@ class CardinalityBased(Hierarchy):
 
     smallest: Smallest | None = None
     """The size of the leaf intervals; by default 2 for whole numbers, a sixteenth of the range for others."""
-
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the leaf intervals, then merged ones until two are left."""
@@ -70,13 +65,13 @@ class CardinalityBased(Hierarchy):
         return [low + smallest * part for part in range(parts)]
 
 
-def _records(domain: Domain, starts: list[Fraction]) -> npt.NDArray[np.int64]:
+def _records(domain: Domain, starts: list[Fraction]) -> Ints:
     edges = np.array([float(start) for start in starts])
     indices = np.maximum(np.searchsorted(edges, domain.values.astype(np.float64), side="right") - 1, 0)
     return np.bincount(indices, weights=domain.records, minlength=len(starts)).astype(np.int64)
 
 
-def _merged(records: npt.NDArray[np.int64]) -> list[int]:
+def _merged(records: Ints) -> list[int]:
     """Return which nodes start a node of the next level (CreateLevel)."""
     count = len(records)
     if count % 2 == 0:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
-from shoal.errors import Fault
+from shoal.encoding.types import Floats
 from shoal.hierarchies import _ranges
-from shoal.hierarchies.base import Hierarchy, Levels, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Levels
 
 Smallest = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Conventional(Hierarchy):
+class Conventional(_ranges.RangeHierarchy):
     """Halve the range from the root down to a smallest wanted interval.
 
     The whole range is the root; each interval is split into two equal ones as long as they are not smaller than
@@ -37,10 +37,6 @@ class Conventional(Hierarchy):
     smallest: Smallest | None = None
     """The smallest wanted interval above the raw values; by default a sixteenth of the range."""
 
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the halved ranges, finest first."""
         size = _ranges.length(domain)
@@ -53,7 +49,7 @@ class Conventional(Hierarchy):
         low, _ = _ranges.bounds(domain)
         yield from _ranges.steps(domain, [_ranges.even_starts(low, size, 2**n) for n in range(halvings, 0, -1)])
 
-    def distortions(self, levels: Levels) -> npt.NDArray[np.float64]:
+    def distortions(self, levels: Levels) -> Floats:
         """Return the height at the top, half of it at each level below, and nothing for a raw value."""
         result = np.zeros_like(levels.penalties)
         for level in range(1, levels.height + 1):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import write_range
+from shoal.encoding.label_writing import write_range
+from shoal.encoding.types import Floats
 from shoal.errors import Fault
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 Granularity = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
 Days = npt.NDArray[Any]
@@ -37,6 +39,8 @@ class Dates(Hierarchy):
     (('1995-01', '1995-02'), ('1995',), ('*',))
     """
 
+    data_independent: ClassVar[bool] = True
+
     levels: Annotated[tuple[Granularity, ...], Field(min_length=1)] = _ORDER
     """The granularities of level 1, 2, …, finest first."""
 
@@ -52,11 +56,6 @@ class Dates(Hierarchy):
         if domain.kind not in ("date", "datetime"):
             yield Fault("needs a column of dates", got=f"{domain.kind} values", hint="dates are read as YYYY-MM-DD")
 
-    @property
-    def data_independent(self) -> bool:
-        """The labels follow from the value alone."""
-        return True
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per granularity."""
         unit = "D" if domain.kind == "date" else "us"
@@ -71,7 +70,7 @@ class Dates(Hierarchy):
             yield Step(step.numbers, step.names, *ends)
 
 
-def _number(days: Days, unit: str) -> npt.NDArray[np.float64]:
+def _number(days: Days, unit: str) -> Floats:
     return days.astype(f"datetime64[{unit}]").astype("int64").astype(np.float64)
 
 

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from shoal.encoding.domains import Domain
-from shoal.errors import Fault
 from shoal.hierarchies import _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 from shoal.hierarchies.conventional import Smallest
 
 
-class DivisorBased(Hierarchy):
+class DivisorBased(_ranges.RangeHierarchy):
     """A level of equal intervals for every divisor of the range.
 
     The paper's Algorithm 1: a prime range is widened by one; every divisor that is at least ``smallest`` gives a
@@ -41,10 +40,6 @@ class DivisorBased(Hierarchy):
 
     smallest: Smallest | None = None
     """The smallest wanted interval above the raw values; by default a sixteenth of the range."""
-
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per divisor, finest first."""

@@ -10,12 +10,11 @@ from pydantic import Field
 
 from shoal.encoding.domains import Domain
 from shoal.encoding.types import Ints
-from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 
 
-class DynamicConcept(Hierarchy):
+class DynamicConcept(_ranges.RangeHierarchy):
     """Merge neighbours, value by value, until each node holds enough records; twice as many at each level.
 
     Known from the papers: hierarchies are created dynamically from the cells of the table, all values are looked at
@@ -38,10 +37,6 @@ class DynamicConcept(Hierarchy):
     records: Annotated[int, Field(ge=1)] | None = None
     """The fewest records of a node at level 1; the policy's k by default."""
 
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield levels until two nodes are left."""
         least = domain.k if self.records is None else self.records
@@ -54,7 +49,7 @@ class DynamicConcept(Hierarchy):
                 len(levels[-1]) if levels else len(domain)
             ):  # a level that merges little helps nobody
                 levels.append(heads)
-        yield from _neighbours.range_steps(domain, levels)
+        yield from _neighbours.yield_range_steps(domain, levels)
 
 
 def _filled(records: Ints, least: int) -> Ints:

@@ -10,12 +10,11 @@ from pydantic import Field
 
 from shoal.encoding.domains import Domain
 from shoal.encoding.types import Ints
-from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 
 
-class ImprovedOnTheFly(Hierarchy):
+class ImprovedOnTheFly(_ranges.RangeHierarchy):
     """Agglomerate neighbours so that nodes stay balanced, and start from nodes of enough records.
 
     Known from the papers: it improves the on-the-fly hierarchy against privacy violations and information loss, and
@@ -40,16 +39,12 @@ class ImprovedOnTheFly(Hierarchy):
     records: Annotated[int, Field(ge=1)] | None = None
     """The fewest records of a node at the finest level; the policy's k by default."""
 
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the finest level with enough records in each node, then levels of half the nodes."""
-        order = _neighbours.falling_order(domain.values.astype(np.float64), domain.records, _ward)
+        order = _neighbours.find_falling_order(domain.values.astype(np.float64), domain.records, _ward)
         finest = self._most_nodes(domain, order)
-        sizes = [finest, *_neighbours.halving(finest)] if finest < len(domain) else _neighbours.halving(finest)
-        yield from _neighbours.range_steps(domain, [_neighbours.cut(order, size) for size in sizes])
+        sizes = [finest] * (finest < len(domain)) + _neighbours.halve_repeatedly(finest)
+        yield from _neighbours.yield_range_steps(domain, [_neighbours.cut(order, size) for size in sizes])
 
     def _most_nodes(self, domain: Domain, order: Ints) -> int:
         """The most nodes that can be left so that each has enough records."""

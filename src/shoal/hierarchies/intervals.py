@@ -6,15 +6,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.labels import write_range
+from shoal.encoding.label_writing import write_range
 from shoal.errors import Fault, examples
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -37,6 +38,8 @@ class Intervals(Hierarchy):
     >>> Intervals(breaks=[[0, 18, 65, 120]]).build(Domain.of("integer", [17, 120]), missing=None).labels[1]
     ('[0, 17]', '[65, 120]')
     """
+
+    data_independent: ClassVar[bool] = True
 
     widths: tuple[Positive, ...] = ()
     """Width of the ranges at level 1, 2, …; each a multiple of the one before."""
@@ -93,11 +96,6 @@ class Intervals(Hierarchy):
         if domain.limits[0] < low or high < domain.limits[1]:
             got = f"{low:g} to {high:g} of {domain.limits[0]:g} to {domain.limits[1]:g}"
             yield Fault("a gap: the breaks do not cover the domain", got=got)
-
-    @property
-    def data_independent(self) -> bool:
-        """The labels follow from the value alone."""
-        return True
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per width or list of breaks."""

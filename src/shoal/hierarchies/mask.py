@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from shoal.encoding.domains import STAR, Domain
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Mask(Hierarchy):
@@ -29,6 +30,8 @@ class Mask(Hierarchy):
     (('22370', '22501'), ('223**', '225**'), ('22***',), ('*',))
     """
 
+    data_independent: ClassVar[bool] = True
+
     keep: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     """How many characters stay at level 1, 2, …: strictly decreasing; 0 is ``*``."""
     side: Literal["prefix", "suffix"] = "prefix"
@@ -40,11 +43,6 @@ class Mask(Hierarchy):
         if any(below <= above for below, above in pairwise(keep)):
             raise ValueError("must be strictly decreasing, so that each level coarsens the one below")
         return keep
-
-    @property
-    def data_independent(self) -> bool:
-        """The labels follow from the value alone."""
-        return True
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per number of kept characters."""

@@ -9,12 +9,11 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
-from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 
 
-class OnTheFly(Hierarchy):
+class OnTheFly(_ranges.RangeHierarchy):
     """Merge the two neighbouring nodes whose centres of gravity are nearest, again and again.
 
     Known from the papers: the hierarchy of a numerical column is made from the values that occur, by agglomeration
@@ -35,13 +34,9 @@ class OnTheFly(Hierarchy):
     most: Annotated[int, Field(ge=2)] = 256
     """The most nodes of a level above the raw values."""
 
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the levels of the agglomeration, finest first."""
         values = domain.values.astype(np.float64)
-        order = _neighbours.falling_order(values, domain.records, lambda a, b, _m, _n: b - a)
-        sizes = [size for size in _neighbours.halving(len(domain)) if size <= self.most]
-        yield from _neighbours.range_steps(domain, [_neighbours.cut(order, size) for size in sizes])
+        order = _neighbours.find_falling_order(values, domain.records, lambda a, b, _m, _n: b - a)
+        sizes = [size for size in _neighbours.halve_repeatedly(len(domain)) if size <= self.most]
+        yield from _neighbours.yield_range_steps(domain, [_neighbours.cut(order, size) for size in sizes])

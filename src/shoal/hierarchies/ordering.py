@@ -11,7 +11,8 @@ from pydantic import Field, field_validator
 from shoal.encoding.domains import Domain
 from shoal.errors import Fault, examples
 from shoal.hierarchies._groups import group_label
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Ordering(Hierarchy):
@@ -66,7 +67,7 @@ class Ordering(Hierarchy):
         return self.order
 
     @property
-    def data_independent(self) -> bool:
+    def data_independent(self) -> bool:  # type: ignore[override]
         """The groups are those of the order, where one is given."""
         return bool(self.order)
 

@@ -11,12 +11,11 @@ from pydantic import Field, field_validator
 
 from shoal.encoding.domains import Domain
 from shoal.encoding.types import Ints
-from shoal.errors import Fault
 from shoal.hierarchies import _neighbours, _ranges
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
 
 
-class Quantiles(Hierarchy):
+class Quantiles(_ranges.RangeHierarchy):
     """Ranges that hold about equally many records: sixteenths, eighths, quarters, halves.
 
     Equal values stay together, so a frequent value may fill more than its share.
@@ -42,10 +41,6 @@ class Quantiles(Hierarchy):
             raise ValueError("each number of parts must divide the one before, so that ranges nest")
         return parts
 
-    def faults(self, domain: Domain) -> Iterator[Fault]:
-        """Yield a fault where values have no order."""
-        yield from _ranges.needs_order(domain)
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield one level per number of parts; a level that is no coarser than the one below is left out."""
         ends = np.cumsum(domain.records)
@@ -57,4 +52,4 @@ class Quantiles(Hierarchy):
             heads = np.append(0, starts).astype(np.int64)
             if len(heads) < (len(levels[-1]) if levels else len(domain)):
                 levels.append(heads)
-        yield from _neighbours.range_steps(domain, levels)
+        yield from _neighbours.yield_range_steps(domain, levels)

@@ -7,12 +7,13 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from shoal.encoding.domains import Domain
+from shoal.encoding.types import Bools, Ints
 from shoal.errors import Fault
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Rare(Hierarchy):
@@ -62,7 +63,7 @@ class Rare(Hierarchy):
             yield Step.of([name if out else text for text, out in zip(domain.texts, rare.tolist(), strict=True)])
 
 
-def _rare(records: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.bool_]:
+def _rare(records: Ints, least: int) -> Bools:
     rare = records < least
     if not rare.any():
         return rare

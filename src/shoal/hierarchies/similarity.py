@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from shoal.encoding.domains import Domain
-from shoal.encoding.types import Floats
+from shoal.encoding.types import Floats, Ints
 from shoal.errors import Fault
 from shoal.hierarchies._groups import group_label
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Similarity(Hierarchy):
@@ -66,7 +66,7 @@ class Similarity(Hierarchy):
             yield Step.of([names[group] for group in groups.tolist()])
 
 
-def _nearest(profiles: Floats, centres: Floats) -> npt.NDArray[np.int64]:
+def _nearest(profiles: Floats, centres: Floats) -> Ints:
     """Return the nearest centre of each profile, a block of rows at a time."""
     result = np.empty(len(profiles), np.int64)
     square = (centres**2).sum(axis=1)
@@ -76,14 +76,14 @@ def _nearest(profiles: Floats, centres: Floats) -> npt.NDArray[np.int64]:
     return result
 
 
-def _merges(profiles: Floats) -> npt.NDArray[np.int64]:
+def _merges(profiles: Floats) -> Ints:
     from scipy.cluster.hierarchy import linkage
 
-    joined: npt.NDArray[np.int64] = linkage(profiles, method="average")[:, :2].astype(np.int64)
+    joined: Ints = linkage(profiles, method="average")[:, :2].astype(np.int64)
     return joined
 
 
-def _cut(merges: npt.NDArray[np.int64], leaves: int, count: int) -> npt.NDArray[np.int64]:
+def _cut(merges: Ints, leaves: int, count: int) -> Ints:
     """Return the group of each leaf after enough merges that so many groups are left."""
     parent = np.arange(2 * leaves - 1)
     for turn in range(leaves - count):

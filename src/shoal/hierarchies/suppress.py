@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from shoal.encoding.domains import Domain
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies._steps import Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Suppress(Hierarchy):
@@ -19,10 +21,7 @@ class Suppress(Hierarchy):
     (('Female', 'Male'), ('*',))
     """
 
-    @property
-    def data_independent(self) -> bool:
-        """The labels follow from the value alone."""
-        return True
+    data_independent: ClassVar[bool] = True
 
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield nothing: the base puts ``*`` on top."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
@@ -14,8 +14,9 @@ from shoal.encoding.domains import STAR, Domain
 from shoal.errors import Fault, HierarchyError, PolicyError, WriteError, examples
 from shoal.hierarchies import _xml
 from shoal.hierarchies._branches import canonical, from_csv, nest, paths, rows_of, to_csv
+from shoal.hierarchies._steps import Step
 from shoal.hierarchies._vgh import nest_categories, read_column, to_column, to_element
-from shoal.hierarchies.base import Hierarchy, Step
+from shoal.hierarchies.base import Hierarchy
 
 
 class Tree(Hierarchy):
@@ -37,6 +38,8 @@ class Tree(Hierarchy):
     >>> tree.build(Domain.of("text", ["None", "Private", "State"]), missing=None).labels[1]
     ('Idle', 'Employed')
     """
+
+    data_independent: ClassVar[bool] = True
 
     nodes: dict[str, Any]
     """The tree: label → labels or a list of values. One root, or several that ``*`` joins. Kept in one form, so
@@ -129,11 +132,6 @@ class Tree(Hierarchy):
                 hint="add each under its label",
             )
 
-    @property
-    def data_independent(self) -> bool:
-        """The labels follow from the value alone."""
-        return True
-
     def steps(self, domain: Domain) -> Iterator[Step]:
         """Yield the labels by depth from the root, deepest first."""
         paths = self._paths
@@ -173,15 +171,19 @@ def read_nodes(path: Path) -> dict[str, Any]:
         if kind == ".xml":
             return _from_xml(content, str(path))
         text = content.decode("utf-8-sig")
-        loaded = notation.load(text) if kind in (".yaml", ".yml", ".json") else nest(from_csv(text))
+        loaded = notation.parse(text) if kind in (".yaml", ".yml", ".json") else nest(from_csv(text))
         if not isinstance(loaded, dict):
             raise ValueError("is not a mapping from labels to what is under them")
         return canonical(loaded)
     except HierarchyError:
         raise
-    except UnicodeDecodeError as error:
-        raise HierarchyError("cannot read the hierarchy file", where=str(path), got=str(error)) from None
-    except (ValueError, notation.Error) as error:
+    except UnicodeDecodeError:
+        raise HierarchyError("cannot read the hierarchy file", where=str(path), got="it is not UTF-8 text") from None
+    except notation.Error as error:
+        raise HierarchyError(
+            "is not YAML", where=str(path), got=" ".join(notation.explain_error(error).split())
+        ) from None
+    except ValueError as error:
         raise HierarchyError(" ".join(str(error).split()), where=str(path)) from None
 
 

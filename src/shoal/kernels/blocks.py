@@ -9,7 +9,7 @@ from shoal.kernels.widths import join_costs, own_cost, span_cost
 
 
 @kernel
-def next_random(state):
+def draw_random(state):
     """Return the next number of a stream, from 0 to 2**32 - 1 (xorshift)."""
     word = state[0]
     word ^= word << np.uint64(13)
@@ -20,7 +20,7 @@ def next_random(state):
 
 
 @kernel
-def seeded(seed, turn, block):
+def start_random(seed, turn, block):
     """Return the stream of random numbers of a block: the same whoever works on it."""
     word = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(turn) * np.uint64(0xBF58476D1CE4E5B9)
     word ^= np.uint64(block) * np.uint64(0x94D049BB133111EB) + np.uint64(0x2545F4914F6CDD1D)
@@ -28,29 +28,18 @@ def seeded(seed, turn, block):
     state = np.empty(1, np.uint64)
     state[0] = word if word else np.uint64(1)
     for _ in range(4):
-        next_random(state)
+        draw_random(state)
     return state
 
 
 @kernel
 def split_cells(costs, points, most, seed, turn, order, starts):
-    """Split points into cells of neighbours: a random slot, wide ones more often, a random place in the middle.
+    """Split boxes into cells of at most so many neighbours: a random slot, wide ones more often, a random place within.
 
-    Parameters
-    ----------
-    points
-        A box around each point.
-    most
-        The most points of a cell.
-    order, starts
-        Out: the points, cell after cell, and where each cell starts.
-
-    Returns
-    -------
-    The number of cells.
+    ``order``, ``starts``: out, the boxes, cell after cell, and where each cell starts. Returns the number of cells.
     """
     count = len(points.lows)
-    state = seeded(seed, turn, -1)
+    state = start_random(seed, turn, -1)
     for point in range(count):
         order[point] = point
     stack = np.empty((128, 2), np.int64)
@@ -63,8 +52,8 @@ def split_cells(costs, points, most, seed, turn, order, starts):
             starts[cells] = begin
             cells += 1
             continue
-        slot = _drawn_slot(costs, points, order[begin:end], state)
-        share = 0.35 + 0.3 * next_random(state) / 4294967296.0
+        slot = _draw_slot(costs, points, order[begin:end], state)
+        share = 0.35 + 0.3 * draw_random(state) / 4294967296.0
         middle = begin + max(1, min(end - begin - 1, np.int64(share * (end - begin))))
         _part(points.lows[:, slot], order[begin:end], middle - begin, state)
         stack[height, 0], stack[height, 1] = middle, end
@@ -75,7 +64,7 @@ def split_cells(costs, points, most, seed, turn, order, starts):
 
 
 @kernel
-def _drawn_slot(costs, points, chosen, state):
+def _draw_slot(costs, points, chosen, state):
     """Draw a slot, one that costs much over all chosen points more often."""
     slots = points.lows.shape[1]
     widths = np.empty(slots)
@@ -90,7 +79,7 @@ def _drawn_slot(costs, points, chosen, state):
             widths[slot] = costs.numbers[costs.layout[4 * slot] : costs.layout[4 * slot] + high + 1][-1] / 2
         else:
             widths[slot] = span_cost(costs, slot, low, high)
-    drawn = widths.sum() * next_random(state) / 4294967296.0
+    drawn = widths.sum() * draw_random(state) / 4294967296.0
     slot = 0
     while slot < slots - 1 and drawn >= widths[slot]:
         drawn -= widths[slot]
@@ -103,7 +92,7 @@ def _part(positions, chosen, middle, state):
     """Put the points of the least positions first, so many of them; chance decides among equals (quickselect)."""
     keys = np.empty(len(chosen), np.int64)
     for index in range(len(chosen)):
-        keys[index] = np.int64(positions[chosen[index]]) * 4294967296 + next_random(state)
+        keys[index] = np.int64(positions[chosen[index]]) * 4294967296 + draw_random(state)
     first, last = 0, len(chosen) - 1
     while first < last:
         pivot, low, high = keys[(first + last) // 2], first, last
@@ -129,25 +118,16 @@ def _part(positions, chosen, middle, state):
 def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn, begins):
     """Divide the classes of each cell into blocks: a random class, and those that it would cost least to join.
 
-    Parameters
-    ----------
-    boxes
-        The box of each class.
-    listed, cell_starts
-        In and out: the classes, cell after cell, then block after block in each; and where each cell starts.
-    first, last
-        The cells to divide.
-    most
-        The most classes of a block.
-    begins
-        Out: whether a block begins with this listed class.
+    ``listed``, ``cell_starts``: in and out, the classes, cell after cell, then block after block in each, and where
+    each cell starts; ``first``, ``last``: the cells to divide; ``most``: the most classes of a block; ``begins``: out,
+    whether a block begins with this listed class.
     """
     for cell in range(first, last):
-        state = seeded(seed, turn, cell)
+        state = start_random(seed, turn, cell)
         own = listed[cell_starts[cell] : cell_starts[cell + 1]]
         cost, rated = np.empty(len(own)), np.empty(len(own))
         for index in range(len(own) - 1, 0, -1):
-            other = next_random(state) % (index + 1)
+            other = draw_random(state) % (index + 1)
             own[index], own[other] = own[other], own[index]
         for index in range(len(own)):
             cost[index] = own_cost(costs, boxes, own[index])
@@ -158,7 +138,7 @@ def find_blocks(costs, boxes, listed, cell_starts, first, last, most, seed, turn
             join_costs(costs, boxes, own[index], boxes, own[index + 1 :], rated[index + 1 :])
             for other in range(index + 1, len(own)):
                 growth = 2 * rated[other] - cost[index] - cost[other]
-                rated[other] = (growth + 1e-6) * (1.0 + next_random(state) / 4294967296.0)
+                rated[other] = (growth + 1e-6) * (1.0 + draw_random(state) / 4294967296.0)
             end = min(index + most, len(own))
             index += 1
             while index < end:

@@ -14,8 +14,8 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.spread import BoxSpace, Open, open_columns
-from shoal.kernels.windows import Scan, insert_price, narrowest_windows, scan_windows
+from shoal.kernels.spread import BoxSpace, Open, make_open_room
+from shoal.kernels.windows import WindowRoom, find_narrowest_windows, insert_price, scan_windows
 
 FLAT, OPEN = 1, 2
 """Kinds of partitions: the line does not count; what the records need in the column does. 0 is neither."""
@@ -44,12 +44,12 @@ class Room(NamedTuple):
     """What a walk writes on."""
 
     parts: BoxParts
-    scan: Scan
+    scan: WindowRoom
     open: Open | None
     """``None`` where what records need in open columns is not counted: that is compiled only when it is asked for."""
 
 
-def room_for(boxes: BoxSpace, wanted: int, counting: bool) -> Room:
+def make_walk_room(boxes: BoxSpace, wanted: int, counting: bool) -> Room:
     """Return room for walks.
 
     ``wanted``: how many members of a class are written down; ``counting``: whether open columns count.
@@ -71,7 +71,7 @@ def room_for(boxes: BoxSpace, wanted: int, counting: bool) -> Room:
         np.empty((2, size), np.int64),
         np.empty((2, size), np.float64),
     )
-    scan = Scan(
+    scan = WindowRoom(
         np.empty(size, np.int64),
         np.empty(size, np.int64),
         np.empty((3, size), np.float64),
@@ -81,7 +81,7 @@ def room_for(boxes: BoxSpace, wanted: int, counting: bool) -> Room:
         np.empty((size, wanted), np.int32),
         np.empty((size, wanted), np.int32),
     )
-    return Room(parts, scan, open_columns(boxes) if counting else None)
+    return Room(parts, scan, make_open_room(boxes) if counting else None)
 
 
 @kernel
@@ -241,5 +241,5 @@ def walk_boxes(boxes, parts, scan, open_, by_mean, budget, limits, raised):
                 boxes, open_, members, first, last, box_cost, flat, by_mean, most, limits, raised, scan, budget
             )
         else:
-            budget -= narrowest_windows(boxes, members, first, last, box_cost, limits, scan)
+            budget -= find_narrowest_windows(boxes, members, first, last, box_cost, limits, scan)
     return budget

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Codes, Floats, Ints
 from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import copy_box, join, joined_cost
 
@@ -17,11 +18,11 @@ from shoal.kernels.widths import copy_box, join, joined_cost
 class Paid(NamedTuple):
     """Many boxes, what they cost, and their records."""
 
-    lows: npt.NDArray[np.int32]
-    highs: npt.NDArray[np.int32]
+    lows: Codes
+    highs: Codes
     held: npt.NDArray[np.uint64]
-    costs: npt.NDArray[np.float64]
-    records: npt.NDArray[np.int64]
+    costs: Floats
+    records: Ints
     """0 where there is no box."""
 
 
@@ -54,7 +55,7 @@ def merge(costs, boxes, a, b):
 
 
 @kernel
-def least_rise(
+def find_least_rise(
     costs,
     boxes,
     a,  # the box that looks for another
@@ -85,7 +86,7 @@ def least_rise(
 
 
 @kernel
-def nearest(
+def find_nearest(
     costs,
     boxes,
     a,
@@ -109,14 +110,14 @@ def nearest(
 
 
 @kernel
-def furthest(costs, boxes, a, tuples, records):
+def find_furthest(costs, boxes, a, tuples, records):
     """Return the tuple that would cost most together with box ``a``, the first of equals; -1 if none has records."""
     first, before = np.int64(0), np.zeros(len(records))
-    return least_rise(costs, boxes, a, tuples, -np.sign(records), before, first, len(records), first)
+    return find_least_rise(costs, boxes, a, tuples, -np.sign(records), before, first, len(records), first)
 
 
 @kernel
-def cheapest(costs, boxes, a, least, window):
+def find_cheapest(costs, boxes, a, least, window):
     """Return the box that raises the summed cost of all records least by joining box ``a``; -1 for none.
 
     Where ``least`` is given and both have twice as many records, only as many of the other's records count as box
@@ -132,7 +133,7 @@ def cheapest(costs, boxes, a, least, window):
             theirs = min(theirs, max(least - mine, 0))
         records[b] = mine + theirs if counts[b] > 0 and b != a else 0
         before[b] = mine * paid[a] + theirs * paid[b]
-    return least_rise(costs, boxes, a, boxes, records, before, first, last, a)
+    return find_least_rise(costs, boxes, a, boxes, records, before, first, last, a)
 
 
 @kernel
@@ -147,7 +148,7 @@ def join_each(
     joined = np.zeros(len(into), np.bool_)
     for a in queue:
         if not joined[a]:
-            b = cheapest(costs, boxes, a, 0, window)
+            b = find_cheapest(costs, boxes, a, 0, window)
             if b >= 0:
                 merge(costs, boxes, a, b)
                 into[b] = a
@@ -171,7 +172,7 @@ def bisect(
         seed = other
         counts[first] = 0
         extend(costs, boxes, first, tuples, seed, records[seed])
-        other = furthest(costs, boxes, first, tuples, records)
+        other = find_furthest(costs, boxes, first, tuples, records)
         if other == seed:  # nothing is further away than the tuple itself
             other = second if seed == first else first
     counts[second] = 0

@@ -20,19 +20,19 @@ from numba.core.caching import IndexDataCacheFile, NullCache
 def kernel(asked: Any) -> Any:
     """Compile a function when it is first used (``@kernel``), or at once for a signature (``@kernel("f8(i8)")``).
 
-    Machine code is cached by numba, with two differences: see :class:`Shelf` and :func:`stamp_of`.
+    Machine code is cached by numba, with two differences: see :class:`Shelf` and :func:`stamp_sources`.
     """
-    return _compiled(asked) if isinstance(asked, FunctionType) else partial(_compiled, signature=asked)
+    return _compile(asked) if isinstance(asked, FunctionType) else partial(_compile, signature=asked)
 
 
-def _compiled(function: Any, signature: Any = None) -> Any:
+def _compile(function: Any, signature: Any = None) -> Any:
     dispatcher = nb.njit(nogil=True)(function)
     if nb.config.DISABLE_JIT:  # to look for errors: it is the function itself
         return dispatcher
     dispatcher.enable_caching()
     cache = dispatcher._cache
     if not isinstance(cache, NullCache):
-        cache._cache_file = Shelf(cache._cache_path, cache._impl.filename_base, _SOURCES)
+        cache._cache_file = Shelf(cache._cache_path, cache._impl.filename_base, SOURCES)
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()
@@ -64,7 +64,7 @@ class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
         return str(super()._data_name(uuid.uuid4().int))
 
 
-def stamp_of(folder: Traversable) -> str:
+def stamp_sources(folder: Traversable) -> str:
     """Return a stamp of all kernels.
 
     Numba looks at a kernel's own file only, but machine code also contains the kernels that it calls, from other
@@ -77,4 +77,4 @@ def stamp_of(folder: Traversable) -> str:
     return digest.hexdigest()
 
 
-_SOURCES = stamp_of(files(__package__))
+SOURCES = stamp_sources(files(__package__))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.widths import STRIDE, bits_of, clear, join, new_boxes, span_cost
+from shoal.kernels.descent import SLACK
+from shoal.kernels.widths import STRIDE, clear_box, count_bits, join, make_boxes, own_cost, span_cost
 
 
 @kernel
@@ -16,7 +17,7 @@ def slot_cost(costs, boxes, one, slot):
     at = STRIDE * slot
     count = np.uint64(0)
     for word in range(costs.layout[at + 1], costs.layout[at + 2]):
-        count += bits_of(boxes.held[one, word])
+        count += count_bits(boxes.held[one, word])
     return costs.numbers[costs.layout[at] + np.int64(count)]
 
 
@@ -39,31 +40,28 @@ def propose_cuts(
 
     The cut is the one with the most even parts among the allowed ones: between any two values where ranges or
     value sets are published; between two children of the lowest common ancestor where labels are. A region above a
-    boundary is widest in the slot of its boundaries.
+    boundary is widest in the slot of its boundaries. Among slots that are equally wide (all are, at first, where a
+    table has every value) the one whose parts cost least is chosen, the first one only where these are equal too.
     """
     slots = codes.shape[0]
-    histogram, box = np.zeros(codes.max() + 1, np.int64), new_boxes(1, boxes)
+    histogram, box = np.zeros(codes.max() + 1, np.int64), make_boxes(1, boxes)
     width = np.empty(slots, np.float64)
-    low = np.empty(slots, np.int64)
-    high = np.empty(slots, np.int64)
-    top = np.empty(slots, np.int64)
+    low, high, top = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     for r in range(len(starts) - 1):
-        begin, end = starts[r], starts[r + 1]
+        region = order[starts[r] : starts[r + 1]]
         chosen[r] = -1
         total = 0
-        for i in range(begin, end):
-            total += counts[order[i]]
+        for t in region:
+            total += counts[t]
         if total < 2 * least:
             continue
-        clear(box, 0)
-        for i in range(begin, end):
-            join(box, 0, boxes, order[i])
+        clear_box(box, 0)
+        for t in region:
+            join(box, 0, boxes, t)
         for j in range(slots):
-            lo, hi = codes[j, order[begin]], codes[j, order[begin]]
-            for i in range(begin + 1, end):
-                c = codes[j, order[i]]
-                lo = min(lo, c)
-                hi = max(hi, c)
+            lo, hi = codes[j, region[0]], codes[j, region[0]]
+            for t in region[1:]:
+                lo, hi = min(lo, codes[j, t]), max(hi, codes[j, t])
             low[j], high[j], top[j] = lo, hi, -1
             width[j] = -1.0
             if lo == hi or tried[r, j]:
@@ -72,42 +70,69 @@ def propose_cuts(
                 for c in range(lo, hi):
                     top[j] = max(top[j], joins[join_starts[j] + c])
             width[j] = slot_cost(costs, box, 0, j)
+        widest, paid = -1.0, np.inf
         for _ in range(slots):
             j = np.argmax(width)
-            if width[j] < 0.0:
+            if width[j] < max(widest - SLACK, 0.0):
                 break
-            best, index, left = 0, -1, 0
-            if high[j] - low[j] <= 4 * (end - begin) + 64:
-                for i in range(begin, end):
-                    t = order[i]
-                    histogram[codes[j, t]] += counts[t]
-                for c in range(low[j], high[j]):
-                    left += histogram[c]
-                    even = min(left, total - left)
-                    if even > best and (top[j] < 0 or joins[join_starts[j] + c] == top[j]):
-                        best, index = even, c
-                for i in range(begin, end):
-                    histogram[codes[j, order[i]]] = 0
-            else:
-                region = order[begin:end]
-                values = np.empty(end - begin, np.int64)
-                for i in range(end - begin):
-                    values[i] = codes[j, region[i]]
-                ranked = np.argsort(values)
-                for i in range(end - begin - 1):
-                    left += counts[region[ranked[i]]]
-                    c, following = values[ranked[i]], values[ranked[i + 1]]
-                    even = min(left, total - left)
-                    if c == following or even <= best:
-                        continue
-                    allowed = top[j] < 0
-                    gap = c
-                    while not allowed and gap < following:
-                        allowed = joins[join_starts[j] + gap] == top[j]
-                        gap += 1
-                    if allowed:
-                        best, index = even, c
-            if best >= least:
-                chosen[r], cut[r] = j, index
-                break
+            own_joins = joins[join_starts[j] : join_starts[j + 1]]
+            best, index = _find_even_cut(
+                codes[j], counts, region, total, low[j], high[j], own_joins, top[j], histogram
+            )  # fmt: skip
+            if best >= least and chosen[r] < 0:
+                chosen[r], cut[r], widest = j, index, width[j]
+            elif best >= least:
+                if paid == np.inf:
+                    paid = _cost_of_parts(costs, boxes, codes[chosen[r]], counts, region, cut[r], box)
+                other = _cost_of_parts(costs, boxes, codes[j], counts, region, index, box)
+                if other < paid - SLACK * total:
+                    chosen[r], cut[r], paid = j, index, other
             width[j] = -1.0
+
+
+@kernel
+def _find_even_cut(positions, counts, region, total, low, high, joins, top, histogram):
+    """Return the records of the smaller part at the most even cut of a slot, and the last code that goes left."""
+    best, index, left = 0, -1, 0
+    if high - low <= 4 * len(region) + 64:
+        for t in region:
+            histogram[positions[t]] += counts[t]
+        for c in range(low, high):
+            left += histogram[c]
+            even = min(left, total - left)
+            if even > best and (top < 0 or joins[c] == top):
+                best, index = even, c
+        for t in region:
+            histogram[positions[t]] = 0
+        return best, index
+    values = positions[region].astype(np.int64)
+    ranked = np.argsort(values)
+    for i in range(len(region) - 1):
+        left += counts[region[ranked[i]]]
+        c, following = values[ranked[i]], values[ranked[i + 1]]
+        even = min(left, total - left)
+        if c == following or even <= best:
+            continue
+        allowed = top < 0
+        gap = c
+        while not allowed and gap < following:
+            allowed = joins[gap] == top
+            gap += 1
+        if allowed:
+            best, index = even, c
+    return best, index
+
+
+@kernel
+def _cost_of_parts(costs, boxes, positions, counts, region, index, box):
+    """Return what the records of a region cost once it is cut behind a code; ``box`` is room for one."""
+    paid = 0.0
+    for right in range(2):
+        clear_box(box, 0)
+        records = 0
+        for t in region:
+            if (positions[t] > index) == (right == 1):
+                join(box, 0, boxes, t)
+                records += counts[t]
+        paid += records * own_cost(costs, box, 0)
+    return paid

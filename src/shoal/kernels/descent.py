@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.widths import clear, copy_box, fill_boxes, join, join_costs, joined_cost, new_boxes, own_cost
+from shoal.kernels.widths import clear_box, copy_box, fill_boxes, join, join_costs, joined_cost, make_boxes, own_cost
 
 SLACK = 1e-12
 """Sums that differ by less are the same."""
@@ -16,25 +16,19 @@ SLACK = 1e-12
 def fill_rests(costs, units, members, own, rests, without, inside, rest):
     """Fill the box of a class without each of its units, and what it costs: from both ends of the list of units.
 
-    Parameters
-    ----------
-    own
-        The class.
-    rests, without
-        Out, by unit: the box, and its cost (0 where nobody is left).
-    inside, rest
-        Room for the list of units, and for one box: that of the whole class afterwards.
+    ``rests``, ``without``: out, by unit, the box, and its cost (0 where nobody is left); ``inside``, ``rest``: room for
+    the list of units, and for one box, that of the whole class afterwards.
     """
     count = 0
     for unit in range(len(members)):
         if members[unit] == own:
             inside[count] = unit
             count += 1
-    clear(rest, 0)
+    clear_box(rest, 0)
     for index in range(count):
         copy_box(rests, inside[index], rest, 0)
         join(rest, 0, units, inside[index])
-    clear(rest, 0)
+    clear_box(rest, 0)
     for index in range(count - 1, -1, -1):
         unit = inside[index]
         join(rests, unit, rest, 0)
@@ -49,30 +43,16 @@ def descend(costs, units, weights, kinds, stay, members, classes, least, rounds)
     One unit leaves for another class, if its own has enough without it; or two units change places; or one leaves and
     a unit of a third class, that has enough, takes its place.
 
-    Parameters
-    ----------
-    costs
-        What boxes cost.
-    units, weights
-        A box around each unit, and its records.
-    kinds, stay
-        A unit only leaves a class where so many others of its kind stay, or for one of the same kind; units of kind -1
-        may go anywhere. Kinds are numbered from 0.
-    members
-        In and out: the class of each unit.
-    classes
-        How many there are.
-    least
-        The fewest records of a class.
-    rounds
-        How often all units are looked at, at most.
+    A unit only leaves a class where so many others of its kind ``stay``, or for one of the same kind; units of kind -1
+    may go anywhere. ``members`` are changed; there are so many ``classes``; all units are looked at in at most so many
+    ``rounds``.
     """
     count = len(members)
-    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+    boxes, sizes = make_boxes(classes, units), np.zeros(classes, np.int64)
     fill_boxes(units, weights, members, boxes, sizes)
     cost = np.empty(classes)
-    rests, without, inside = new_boxes(count, units), np.zeros(count), np.empty(count, np.int64)
-    rest = new_boxes(1, units)
+    rests, without, inside = make_boxes(count, units), np.zeros(count), np.empty(count, np.int64)
+    rest = make_boxes(1, units)
     for own in range(classes):
         cost[own] = own_cost(costs, boxes, own)
     if rounds == 0:

@@ -48,6 +48,18 @@ def group(columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int]) -> t
     return groups.astype(np.int64), rows.astype(np.int64)
 
 
+def number_values(values: npt.NDArray[np.generic]) -> Ints:
+    """Number the distinct values in their order, and return the number of each.
+
+    Examples
+    --------
+    >>> number_values(np.array([30, 10, 30]))
+    array([1, 0, 1])
+    """
+    numbers: Ints = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
 def _group_small(key: Ints, bound: int) -> tuple[Ints, Ints]:
     # few possible keys: mark the ones that occur instead of sorting
     first = np.full(bound, -1, np.int64)
@@ -55,3 +67,21 @@ def _group_small(key: Ints, bound: int) -> tuple[Ints, Ints]:
     present = first >= 0
     numbers = np.cumsum(present) - 1
     return numbers[key], first[present]
+
+
+def sort_distinct(keys: Ints, bound: int) -> Ints:
+    """Return the keys that occur, each once, in order; all are below a bound.
+
+    Examples
+    --------
+    >>> sort_distinct(np.array([5, 2, 5]), 6), sort_distinct(np.array([5, 2, 5]), 2**40)
+    (array([2, 5]), array([2, 5]))
+    """
+    if bound <= 4 * len(keys) + (1 << 16):  # few are possible: mark those that occur instead of sorting
+        occurs = np.zeros(bound, bool)
+        occurs[keys] = True
+        return np.flatnonzero(occurs)
+    ordered: Ints = np.sort(keys)
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]

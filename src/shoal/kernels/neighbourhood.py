@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.blocks import next_random, seeded
+from shoal.kernels.blocks import draw_random, start_random
 from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import SLACK, descend
 from shoal.kernels.recreate import gather, renumber, split_large
-from shoal.kernels.widths import boxes_at
+from shoal.kernels.widths import take_boxes
 
 _MANY = 2000
 """Units of a block above which it is left as it is: every pair of units is looked at."""
@@ -27,20 +27,12 @@ def improve_blocks(
 
     Parameters
     ----------
-    units, weights
-        A box around each unit, and its records.
-    kinds
-        Whatever the models look at in a unit, -1 where they only count records.
-    listed
-        Units, block after block.
-    unit_starts
-        Where each block's units start.
+    listed, unit_starts
+        Units, block after block, and where each block's start.
     class_of
         ``class_of[place]``: the class of each listed unit within its block.
     first, last
         The blocks to improve.
-    least, spread
-        The fewest records and kinds of a class.
     stay
         How many of its kind a unit leaves behind that goes to another class, unless for one of the same kind.
     worth
@@ -56,15 +48,15 @@ def improve_blocks(
         if end - begin > _MANY:
             continue
         inside = listed[begin:end]
-        own_units, own_weights, own_kinds = boxes_at(units, inside), weights[inside], kinds[inside]
+        own_units, own_weights, own_kinds = take_boxes(units, inside), weights[inside], kinds[inside]
         if own_kinds[0] >= 0:
             renumber(own_kinds)
         now = class_of[begin:end].copy()
         classes = renumber(now)
-        state = seeded(seed, turn, block)
+        state = start_random(seed, turn, block)
         cost = descend(costs, own_units, own_weights, own_kinds, stay, now, classes, least, _ROUNDS)
         careful[begin:end] = bold[begin:end] = now
-        if cost <= worth * own_weights.sum() * next_random(state) / 4294967296.0 + SLACK:
+        if cost <= worth * own_weights.sum() * draw_random(state) / 4294967296.0 + SLACK:
             continue  # little is lost here
         other = np.empty(end - begin, np.int64)
         found = gather(costs, own_units, own_weights, own_kinds, least, spread, state, _NOISE, other)

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.widths import bits_of, kind_bit, span_cost
+from shoal.kernels.widths import count_bits, kind_bit, span_cost
 
 _LONG = 50
 """How many times the fewest records a run may have where it waits for a rare kind."""
@@ -23,22 +23,8 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
     the number of units times ``least``, or times twice ``_FINE`` where that is less: large runs end at every so many
     records only, which is why a run is tried until that many more could be cut off.
 
-    Parameters
-    ----------
-    costs
-        What boxes cost.
-    units, weights, kinds
-        A box around each unit, its records, and its kind.
-    order
-        The units, in sequence.
-    least, spread
-        The fewest records and kinds of a run.
-    members
-        Out: the run of each unit.
-
-    Returns
-    -------
-    The cost, and how many units were looked at.
+    ``order``: the units, in sequence; ``members``: out, the run of each. Returns the cost, and how many units were
+    looked at.
     """
     count, slots = len(order), units.lows.shape[1]
     grain, whole, reached, looked = max(least // _FINE, 1), weights.sum(), np.int64(0), 0
@@ -72,7 +58,7 @@ def cut_sequence(costs, units, weights, kinds, order, least, spread, members):
                     continue
                 cost += now - paid[slot]
                 paid[slot] = now
-            enough = records - last >= least and bits_of(seen) >= np.uint64(spread)
+            enough = records - last >= least and count_bits(seen) >= np.uint64(spread)
             if (enough or last > 0) and best[begin] < np.inf:
                 total = best[begin] + records * cost
                 if total < best[end]:
@@ -101,7 +87,7 @@ def _widened(costs, slot, held, more):
     count = np.uint64(costs.layout[at])
     for word in range(costs.layout[at + 1], costs.layout[at + 2]):
         held[word] |= more[word]
-        count += bits_of(held[word])
+        count += count_bits(held[word])
     return costs.numbers[count]
 
 
@@ -111,16 +97,8 @@ def sort_as_snake(codes, columns, labels, starts, order):
 
     So the ends of neighbouring groups meet. Records with the same keys stay in the order in which they are given.
 
-    Parameters
-    ----------
-    codes
-        ``codes[record, column]``.
-    columns
-        The column of each key.
-    labels, starts
-        The label of each code, key after key, numbered from 0, and where each key's labels start.
-    order
-        In and out: the records.
+    ``codes[record, column]``; ``columns``: that of each key; ``labels``, ``starts``: the label of each code, key after
+    key, numbered from 0, and where each key's start; ``order``: in and out, the records.
     """
     count = len(order)
     ends, room = np.empty(count, np.int64), np.empty(count, np.int64)

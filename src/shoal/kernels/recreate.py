@@ -5,10 +5,10 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from shoal.kernels.blocks import next_random
+from shoal.kernels.blocks import draw_random
 from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import SLACK
-from shoal.kernels.widths import bits_of, boxes_at, clear, join, join_costs, kind_bit, new_boxes, own_cost
+from shoal.kernels.widths import clear_box, count_bits, join, join_costs, kind_bit, make_boxes, own_cost, take_boxes
 
 
 @kernel
@@ -32,6 +32,9 @@ def _distinct(units, members):
         same = unit > 0
         for slot in range(units.lows.shape[1] if same else 0):
             same &= units.lows[unit, slot] == units.lows[unit - 1, slot]
+            same &= units.highs[unit, slot] == units.highs[unit - 1, slot]
+        for word in range(units.held.shape[1] if same else 0):
+            same &= units.held[unit, word] == units.held[unit - 1, word]
         if not same:
             first[count] = unit
             count += 1
@@ -44,44 +47,33 @@ def gather(costs, units, weights, kinds, least, spread, state, noise, members):
     """Join the units that cost least together, two clusters at a time, until all have enough; return the number.
 
     The cost of a union counts per record of the clusters that lack records or kinds; a little noise makes another
-    clustering each time.
-
-    Parameters
-    ----------
-    units, weights, kinds
-        A box around each unit, its records, and its kind.
-    least, spread
-        The fewest records and kinds of a cluster.
-    members
-        Out: the cluster of each unit.
+    clustering each time. ``members``: out, the cluster of each unit.
     """
     first, count = _distinct(units, members)
-    boxes, sizes, held = boxes_at(units, first), np.zeros(count, np.int64), np.zeros(count, np.uint64)
+    boxes, sizes, held = take_boxes(units, first), np.zeros(count, np.int64), np.zeros(count, np.uint64)
     for unit in range(len(members)):
         sizes[members[unit]] += weights[unit]
         held[members[unit]] |= kind_bit(kinds[unit])
     shake, paid, found, into = np.empty(count), np.empty(count), np.empty(count), np.arange(count)
     union, lacking = np.empty((count, count), np.float32), np.zeros(count, np.int64)
     for one in range(count):
-        shake[one] = 1.0 + noise * next_random(state) / 4294967296.0
+        shake[one] = 1.0 + noise * draw_random(state) / 4294967296.0
         paid[one] = sizes[one] * own_cost(costs, boxes, one)
         lacking[one] = _lacking(sizes[one], held[one], least, spread)
         join_costs(costs, boxes, one, boxes, into[:one], found[:one])
         for two in range(one):
             union[one, two] = union[two, one] = found[two]
-    alive, left = np.arange(count), count
+    alive = np.arange(count)
     nearest, score = np.full(count, -1, np.int64), np.full(count, np.inf)
     stale = np.ones(count, np.bool_)
     while True:
         small = -1
-        for index in range(left):
-            one = alive[index]
+        for one in alive:
             if not lacking[one]:
                 continue
             if stale[one]:
                 stale[one], nearest[one], score[one] = False, -1, np.inf
-                for other_place in range(left):
-                    two = alive[other_place]
+                for two in alive:
                     rated = _rated(union, sizes, held, lacking, paid, shake, least, one, two)
                     if two != one and rated < score[one]:
                         nearest[one], score[one] = two, rated
@@ -96,10 +88,9 @@ def gather(costs, units, weights, kinds, least, spread, state, noise, members):
         lacking[small] = _lacking(sizes[small], held[small], least, spread)
         paid[small] = sizes[small] * own_cost(costs, boxes, small)
         into[other], stale[small] = small, True
-        left = _remove(alive, left, other)
-        join_costs(costs, boxes, small, boxes, alive[:left], found)
-        for index in range(left):
-            one = alive[index]
+        alive = alive[alive != other]
+        join_costs(costs, boxes, small, boxes, alive, found)
+        for index, one in enumerate(alive):
             if one == small:
                 continue
             union[one, small] = union[small, one] = found[index]
@@ -120,7 +111,7 @@ def gather(costs, units, weights, kinds, least, spread, state, noise, members):
 @nb.njit(inline="always")
 def _lacking(size, held, least, spread):
     """Return the records of a cluster that has too few of them, or too few kinds; 0 if it has enough."""
-    return size if size < least or bits_of(held) < np.uint64(spread) else 0
+    return size if size < least or count_bits(held) < np.uint64(spread) else 0
 
 
 @nb.njit(inline="always")
@@ -134,37 +125,18 @@ def _rated(union, sizes, held, lacking, paid, shake, least, one, two):
 
 
 @kernel
-def _remove(listed, count, one):
-    """Take a number out of a list; return how many are left."""
-    kept = 0
-    for index in range(count):
-        if listed[index] != one:
-            listed[kept] = listed[index]
-            kept += 1
-    return kept
-
-
-@kernel
 def split_large(costs, units, weights, kinds, members, classes, least, spread):
     """Split classes of twice the least size at the place that costs least, again and again; return the number."""
     own = 0
     while own < classes:
-        records, count = np.int64(0), 0
-        for unit in range(len(members)):
-            if members[unit] == own:
-                records += weights[unit]
-                count += 1
-        if records < 2 * least or count < 2:
-            own += 1
-            continue
         inside = np.flatnonzero(members == own)
-        chosen, index = _best_cut(costs, units, weights, kinds, inside, records, least, spread)
+        records, chosen, index = weights[inside].sum(), -1, -1
+        if records >= 2 * least and len(inside) > 1:
+            chosen, index = _best_cut(costs, units, weights, kinds, inside, records, least, spread)
         if chosen < 0:
             own += 1
             continue
-        rank = _ranked(units.lows[:, chosen], inside)
-        for after in range(index, count):
-            members[rank[after]] = classes
+        members[_ranked(units.lows[:, chosen], inside)[index:]] = classes
         classes += 1
     return classes
 
@@ -173,8 +145,8 @@ def split_large(costs, units, weights, kinds, members, classes, least, spread):
 def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     """Return the slot and the place at which two parts of a class cost least; (-1, -1) if every cut costs more."""
     count = len(inside)
-    box = new_boxes(1, units)
-    clear(box, 0)
+    box = make_boxes(1, units)
+    clear_box(box, 0)
     for index in range(count):
         join(box, 0, units, inside[index])
     best = records * own_cost(costs, box, 0) + SLACK
@@ -183,7 +155,7 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
     for slot in range(units.lows.shape[1]):
         rank = _ranked(units.lows[:, slot], inside)
         size, held = np.int64(0), np.uint64(0)
-        clear(box, 0)
+        clear_box(box, 0)
         for index in range(count):
             unit = rank[index]
             join(box, 0, units, unit)
@@ -192,7 +164,7 @@ def _best_cut(costs, units, weights, kinds, inside, records, least, spread):
             enough = _lacking(size, held, least, spread) == 0
             left[index] = size * own_cost(costs, box, 0) if enough else np.inf
         size, held = np.int64(0), np.uint64(0)
-        clear(box, 0)
+        clear_box(box, 0)
         for index in range(count - 1, 0, -1):
             unit = rank[index]
             join(box, 0, units, unit)

@@ -100,6 +100,16 @@ def _raiser(name: str, narrow: bool) -> Any:
 raise_narrow, raise_wide = _raiser("raise_narrow", True), _raiser("raise_wide", False)
 
 
+@kernel("i8(i8[:,::1])")
+def _count_most_labels(offsets):
+    """Return how many labels a level of a column has at most."""
+    most = 1
+    for row in offsets:
+        for level in range(len(row) - 1):
+            most = max(most, row[level + 1] - row[level])
+    return most
+
+
 @kernel(_ROLL)
 def roll_up(
     nodes,  # [node, place]: levels, sorted; places are columns in the order in which they are raised
@@ -128,10 +138,7 @@ def roll_up(
 ):
     """Write the tables of as many nodes as fit, and return the node to go on with; scratch is kept for that."""
     indices = nodes.shape[1]
-    most = 1
-    for index in range(indices):
-        for level in range(offsets.shape[1] - 1):
-            most = max(most, offsets[index, level + 1] - offsets[index, level])
+    most = _count_most_labels(offsets)
     labels = np.empty(most, np.int32)
     above = np.zeros(most, np.bool_)
     members = np.empty(0, np.int32)
@@ -159,33 +166,108 @@ def roll_up(
                 above[label] = beyond[to + firsts[begin + label]]
             from_keys = keys if below < 0 else stack_keys[below]
             from_counts = counts if below < 0 else stack_counts[below]
-            if len(keys) == 1:
-                left = raise_narrow(
-                    from_keys, from_counts, 0, rows, stack_keys[index], stack_counts[index], 0, slots,
-                    words[index], shifts[index], masks[index], labels, above, mark, members,
-                )  # fmt: skip
-            else:
-                left = raise_wide(
-                    from_keys, from_counts, 0, rows, stack_keys[index], stack_counts[index], 0, slots,
-                    words[index], shifts[index], masks[index], labels, above, mark, members,
-                )  # fmt: skip
-            stack_rows[index + 1] = left
+            task = (
+                from_keys, from_counts, 0, rows, stack_keys[index], stack_counts[index], 0, slots,
+                words[index], shifts[index], masks[index], labels, above, mark, members,
+            )  # fmt: skip
+            stack_rows[index + 1] = raise_narrow(*task) if len(keys) == 1 else raise_wide(*task)
             sources[index + 1] = index
         at[0] = node
         rows = stack_rows[indices]
         if written + rows > len(out_counts):
             return node
         source = sources[indices]
-        for w in range(keys.shape[0]):
-            if source < 0:
-                out_keys[w, written : written + rows] = keys[w, :rows]
-            else:
-                out_keys[w, written : written + rows] = stack_keys[source, w, :rows]
-        if source < 0:
-            out_counts[written : written + rows] = counts[:rows]
-        else:
-            out_counts[written : written + rows] = stack_counts[source, :rows]
+        from_keys = keys if source < 0 else stack_keys[source]
+        from_counts = counts if source < 0 else stack_counts[source]
+        out_keys[:, written : written + rows] = from_keys[:, :rows]
+        out_counts[written : written + rows] = from_counts[:rows]
         written += rows
+        ends[node] = written
+    return len(nodes)
+
+
+_REGROUP = (
+    "i8(i2[:,::1],i8,u8[:,::1],i8[::1],i8[::1],u8[::1],u8[::1],i4[::1],i8[:,::1],b1[::1],u8,u8[:,::1],i8[::1],"
+    "i4[::1],u8[:,::1],i8[::1],i8[::1],i8[::1])"
+)
+
+
+@kernel(_REGROUP)
+def regroup(
+    nodes,  # [node, place]: levels
+    start,  # the first node to do
+    keys,  # [word, row]: the table at the bottom
+    counts,  # [row]
+    words,  # [place]: the word that holds the column's bits
+    shifts,  # [place]
+    masks,  # [place]
+    levels,  # all columns' [level, value] numbers of labels, flat
+    level_offsets,  # [place, level]: where a level starts in levels
+    beyond,  # like levels: whether the label is above the value's boundary
+    mark,  # the bit of the first word for records above a boundary
+    shown,  # scratch [word, row]: the keys of the rows at the last node, at first a copy of the table's
+    above,  # scratch [row]: how many columns show it above a boundary; zeros at first
+    slots,  # scratch: a power of two, at least four times the rows
+    out_keys,  # out [word, row]: the tables of the nodes, one after the other; room for two tables at least
+    out_counts,  # out [row]
+    ends,  # out [node]: where each node's table ends
+    at,  # [1]: the node whose keys are in scratch, -1 before the first call
+):
+    """Write the tables of as many nodes as fit, each from the table at the bottom; return the node to go on with.
+
+    A node that differs from the one before in few of many columns costs as much as these, and one grouping.
+    """
+    rows, many = len(counts), len(keys)
+    size, bits = np.int64(16), np.uint64(4)
+    while size < 2 * rows:
+        size *= 2
+        bits += np.uint64(1)
+    down = np.uint64(64) - bits
+    written = 0
+    for node in range(start, len(nodes)):
+        if written + rows > len(out_counts):
+            return node
+        last = at[0]
+        for index in range(nodes.shape[1]):
+            level = nodes[node, index]
+            before = nodes[last, index] if last >= 0 else 0
+            if level == before:
+                continue
+            word, shift, mask = words[index], shifts[index], masks[index]
+            others = ~(mask << shift)
+            to, since = level_offsets[index, level], level_offsets[index, before]
+            for row in range(rows):
+                code = (keys[word, row] >> shift) & mask
+                shown[word, row] = (shown[word, row] & others) | (np.uint64(levels[to + code]) << shift)
+            if mark:
+                for row in range(rows):
+                    code = (keys[word, row] >> shift) & mask
+                    above[row] += np.int64(beyond[to + code]) - np.int64(beyond[since + code])
+        at[0] = node
+        slots[:size] = -1
+        for row in range(rows):
+            first = shown[0, row] | mark if mark and above[row] > 0 else shown[0, row]
+            mixed = first * _GOLDEN
+            for w in range(1, many):
+                mixed = (mixed ^ (mixed >> np.uint64(32)) ^ shown[w, row]) * _GOLDEN
+            slot = np.int64(mixed >> down)
+            while True:
+                found = slots[slot]
+                if found < 0:
+                    slots[slot] = written
+                    out_keys[0, written] = first
+                    for w in range(1, many):
+                        out_keys[w, written] = shown[w, row]
+                    out_counts[written] = counts[row]
+                    written += 1
+                    break
+                same = out_keys[0, found] == first
+                for w in range(1, many):
+                    same &= out_keys[w, found] == shown[w, row]
+                if same:
+                    out_counts[found] += counts[row]
+                    break
+                slot = (slot + 1) & (size - 1)
         ends[node] = written
     return len(nodes)
 
@@ -218,10 +300,7 @@ def sum_up(
 ):
     """Add up what becomes of each node when the classes that do not fit are suppressed."""
     indices = nodes.shape[1]
-    most = 1
-    for index in range(indices):
-        for level in range(offsets.shape[1] - 1):
-            most = max(most, offsets[index, level + 1] - offsets[index, level])
+    most = _count_most_labels(offsets)
     histogram = np.empty((indices, most), np.int64)
     begin = 0
     for node in range(len(nodes)):

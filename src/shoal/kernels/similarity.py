@@ -42,7 +42,7 @@ def _drop(heap, far, size):
 
 
 @kernel("i8(i4[:,::1],i8[::1],f8[::1],i8[::1],i8,i8[::1])")
-def nearest(
+def choose_nearest(
     codes,  # [tuple, column]: codes of the quasi-identifiers
     left,  # [tuple]: records that are in no class yet
     distances,  # [code], column after column: how far each value is from the first tuple's, weighted

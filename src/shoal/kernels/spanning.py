@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.boxes import least_rise, merge
+from shoal.kernels.boxes import find_least_rise, merge
 from shoal.kernels.compiled import kernel
 from shoal.kernels.widths import joined_cost, span_cost
 
 
 @kernel
-def distances_from(costs, slot, lows, highs, code, most, row):
+def fill_distances(costs, slot, lows, highs, code, most, row):
     """Fill in how far each code of a slot is from one of them: what both cost together.
 
-    The costs are those of :func:`shoal.algorithms.local.spanning_tree.by_effort`; what costs more than the ``most``
-    that all slots can cost is above a boundary: there is no way.
+    The costs are those of :func:`shoal.algorithms.local.spanning_tree.weigh_by_effort`; what costs more than the
+    ``most`` that all slots can cost is above a boundary: there is no way.
     """
     for other in range(len(row)):
         cost = span_cost(costs, slot, min(lows[code], lows[other]), max(highs[code], highs[other]))
@@ -47,7 +47,7 @@ def span(
             for j in range(slots):
                 here, there = starts[j], starts[j + 1]
                 code = indices[j, position - 1] - here
-                distances_from(costs, j, lows[here:there], highs[here:there], code, most, row[here:there])
+                fill_distances(costs, j, lows[here:there], highs[here:there], code, most, row[here:there])
             for i in range(position, count):
                 distance = 0.0
                 for j in range(slots):
@@ -127,7 +127,7 @@ def join_classes(
             if counts[d] > 0 and d != c:
                 records[d] = counts[c] + counts[d] if by_increase else 1
                 before[d] = counts[c] * paid[c] + counts[d] * paid[d] if by_increase else 0.0
-        d = least_rise(costs, boxes, c, boxes, records, before, first[c], last[c], first[c])
+        d = find_least_rise(costs, boxes, c, boxes, records, before, first[c], last[c], first[c])
         if d < 0 or joined_cost(costs, boxes, c, boxes, d) > 2.0 * most:
             alone[c] = True
             continue

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import fill_rests
-from shoal.kernels.widths import boxes_at, fill_boxes, joined_cost, new_boxes, own_cost
+from shoal.kernels.widths import fill_boxes, joined_cost, make_boxes, own_cost, take_boxes
 
 
 @kernel
@@ -16,7 +16,7 @@ def choose_neighbours(costs, units, weights, members, failing, into):
     A class that another one joins stays where it is, even if it fails itself: the two may comply.
     """
     classes = len(failing)
-    boxes, sizes = new_boxes(classes, units), np.zeros(classes, np.int64)
+    boxes, sizes = make_boxes(classes, units), np.zeros(classes, np.int64)
     fill_boxes(units, weights, members, boxes, sizes)
     joined = np.zeros(classes, np.bool_)
     for own in range(classes):
@@ -36,21 +36,11 @@ def choose_neighbours(costs, units, weights, members, failing, into):
 
 
 @kernel
-def marginal_costs(costs, units, records, order, starts, gains):
-    """Fill in how much less each class costs without each of its units.
-
-    Parameters
-    ----------
-    units, records
-        A box around each unit, and its records.
-    order, starts
-        The units, class after class, and where each class starts.
-    gains
-        Out, by unit.
-    """
+def fill_marginal_costs(costs, units, records, order, starts, gains):
+    """Fill in how much less each class costs without each of its units, which ``order`` lists class after class."""
     for own in range(len(starts) - 1):
         inside = order[starts[own] : starts[own + 1]]
-        boxes, rests, rest = boxes_at(units, inside), new_boxes(len(inside), units), new_boxes(1, units)
+        boxes, rests, rest = take_boxes(units, inside), make_boxes(len(inside), units), make_boxes(1, units)
         without, room = np.empty(len(inside)), np.empty(len(inside), np.int64)
         fill_rests(costs, boxes, np.zeros(len(inside), np.int64), 0, rests, without, room, rest)
         size = records[inside].sum()
@@ -61,9 +51,9 @@ def marginal_costs(costs, units, records, order, starts, gains):
 
 
 @kernel
-def class_costs(costs, units, weights, members, sizes, found):
+def fill_class_costs(costs, units, weights, members, sizes, found):
     """Fill in the size of each class, and what each of its records costs; units of class -1 are in none."""
-    boxes = new_boxes(len(sizes), units)
+    boxes = make_boxes(len(sizes), units)
     fill_boxes(units, weights, members, boxes, sizes)
     for own in range(len(sizes)):
         found[own] = own_cost(costs, boxes, own) if sizes[own] > 0 else 0.0

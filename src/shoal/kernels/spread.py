@@ -52,7 +52,7 @@ class Open(NamedTuple):
     widths: Any  # how near each other k of the records are
 
 
-def open_columns(boxes: BoxSpace) -> Open:
+def make_open_room(boxes: BoxSpace) -> Open:
     """Return room for the open columns of any box."""
     columns = len(boxes.partitions)
     rows = columns if boxes.shown.any() else 0
@@ -126,7 +126,7 @@ def _list(open_, at, index, count, least):
 
 
 @kernel
-def excess(boxes, open_):
+def measure_excess(boxes, open_):
     """Return what any k records of the window cost more than the box says."""
     total = 0.0
     for at in range(open_.size[0]):
@@ -157,7 +157,7 @@ def _values(having, most, least):
 
 
 @kernel
-def clear(boxes, open_, group, begin, end):
+def reset_window(boxes, open_, group, begin, end):
     """Make ready for another window than that of the given tuples; return the work done."""
     for at in range(open_.size[0]):
         open_.settled[at], open_.lengths[at], open_.widths[at] = False, 0, np.inf

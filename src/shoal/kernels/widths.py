@@ -7,6 +7,11 @@ column with boundaries another one.
 What is called for every pair of boxes calls nothing itself and finds all it needs in two arrays: that makes it ten
 times as fast as functions that ask a column what it is. Callers hand over many boxes at a time (:func:`join_costs`):
 then it is compiled once, not into each of them.
+
+What kernels that make classes of units have in common: ``costs`` is what boxes cost; ``units``, ``weights`` and
+``kinds`` are a box around each unit, its records, and a number for what the models look at in it (from 0, or -1 where
+they only count records); ``least`` and ``spread`` are the fewest records and kinds of a class; ``members`` is the
+class of each unit.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Codes, Floats, Ints
 from shoal.kernels.compiled import kernel
 
 TABLE, LINE, SET, TREE = 0, 1, 2, 3
@@ -33,20 +39,20 @@ class Costs(NamedTuple):
     sets: int
     trees: int
     slots: int
-    layout: npt.NDArray[np.int64]
+    layout: Ints
     """For each slot where it starts in ``numbers``; then for a TABLE its size; for a SET its first and last word; for
     a TREE its size, its height, and where the numbers of its labels start in this array: ``[level, code]``."""
-    numbers: npt.NDArray[np.float64]
-    """TABLE: costs ``[least, greatest]``. LINE: the cost of one step, and of a cell that shows nothing. SET: the cost
-    of each count. TREE: costs ``[level, code]``."""
+    numbers: Floats
+    """TABLE: costs ``[least, greatest]``. LINE: the cost of one step, of a cell that shows nothing, and what is added
+    for not being a single position. SET: the cost of each count. TREE: costs ``[level, code]``."""
 
 
 class Boxes(NamedTuple):
     """Many boxes; a record is a box."""
 
-    lows: npt.NDArray[np.int32]
+    lows: Codes
     """``lows[box, slot]``."""
-    highs: npt.NDArray[np.int32]
+    highs: Codes
     held: npt.NDArray[np.uint64]
     """``held[box, word]``: the values of sets, as bits."""
 
@@ -56,7 +62,7 @@ _BOXES = nb.types.NamedTuple((nb.i4[:, ::1], nb.i4[:, ::1], nb.u8[:, ::1]), Boxe
 
 
 @nb.njit(inline="always")
-def bits_of(word):
+def count_bits(word):
     """Return how many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -78,7 +84,8 @@ def span_cost(costs, slot, low, high):
     if slot < costs.lines:
         return numbers[start + low * layout[STRIDE * slot + 1] + high]
     if slot < costs.sets:
-        return min((np.int64(high) - np.int64(low)) * numbers[start], numbers[start + 1])
+        width = np.int64(high) - np.int64(low)
+        return min(width * numbers[start] + (width > 0) * numbers[start + 2], numbers[start + 1])
     size, height, labels = layout[STRIDE * slot + 1], layout[STRIDE * slot + 2], layout[STRIDE * slot + 3]
     level = 0
     while level < height and layout[labels + level * size + low] != layout[labels + level * size + high]:
@@ -102,12 +109,13 @@ def joined_cost(costs, boxes, one, others, two):
         low = np.int64(min(boxes.lows[one, slot], others.lows[two, slot]))
         high = np.int64(max(boxes.highs[one, slot], others.highs[two, slot]))
         at = np.uint64(layout[np.uint64(STRIDE) * slot])
-        total += min((high - low) * numbers[at], numbers[at + np.uint64(1)])
+        wide = (high - low) * numbers[at] + (high > low) * numbers[at + np.uint64(2)]
+        total += min(wide, numbers[at + np.uint64(1)])
     for slot in range(np.uint64(costs.sets), np.uint64(costs.trees)):
         at = np.uint64(STRIDE) * slot
         count = np.uint64(layout[at])
         for word in range(np.uint64(layout[at + np.uint64(1)]), np.uint64(layout[at + np.uint64(2)])):
-            count += bits_of(boxes.held[one, word] | others.held[two, word])
+            count += count_bits(boxes.held[one, word] | others.held[two, word])
         total += numbers[count]
     for slot in range(np.uint64(costs.trees), np.uint64(costs.slots)):
         low = min(boxes.lows[one, slot], others.lows[two, slot])
@@ -138,7 +146,7 @@ def own_cost(costs, boxes, one):
 
 
 @kernel
-def new_boxes(count, like):
+def make_boxes(count, like):
     """Make room for some boxes with the slots of others."""
     slots = like.lows.shape[1]
     return Boxes(
@@ -149,13 +157,13 @@ def new_boxes(count, like):
 
 
 @kernel
-def boxes_at(boxes, chosen):
+def take_boxes(boxes, chosen):
     """Return some of the boxes."""
     return Boxes(boxes.lows[chosen], boxes.highs[chosen], boxes.held[chosen])
 
 
 @nb.njit(inline="always")
-def clear(boxes, one):
+def clear_box(boxes, one):
     """Make a box that holds nothing: any other one replaces it."""
     boxes.lows[one, :] = 2147483647
     boxes.highs[one, :] = -2147483648
@@ -189,7 +197,7 @@ def fill_boxes(units, weights, members, boxes, sizes):
     """Fill the boxes and sizes of classes; units of class -1 are in none."""
     sizes[:] = 0
     for own in range(len(sizes)):
-        clear(boxes, own)
+        clear_box(boxes, own)
     for unit in range(len(members)):
         own = members[unit]
         if own >= 0:

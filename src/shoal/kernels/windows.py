@@ -11,10 +11,10 @@ import numba as nb
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.spread import clear, excess, grow
+from shoal.kernels.spread import grow, measure_excess, reset_window
 
 
-class Scan(NamedTuple):
+class WindowRoom(NamedTuple):
     """Room for a scan: of tuples, or of the blocks of equal places that a window consists of."""
 
     stops: Any
@@ -37,7 +37,7 @@ class Ratios(NamedTuple):
 
 
 @kernel
-def narrowest_windows(boxes, group, begin, end, cost, lowest, scan):
+def find_narrowest_windows(boxes, group, begin, end, cost, lowest, scan):
     """Lower what each tuple of a group pays to the narrowest window that holds it and enough records."""
     size, points, least = end - begin, boxes.points, boxes.least
     ends, queue, widths = scan.ends, scan.stops, scan.sums[0]
@@ -158,7 +158,7 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
             if held >= least and (not by_mean or total > smallest * least * box_cost):
                 over = 0.0
                 if open_ is not None:
-                    over = excess(boxes, open_)
+                    over = measure_excess(boxes, open_)
                 if not by_mean:
                     scan.sums[0, block], done, telling = box_cost + over, over == 0.0, True
                 elif total > smallest * least * (box_cost + over):
@@ -167,7 +167,7 @@ def scan_windows(boxes, open_, group, begin, end, cost, flat, by_mean, most, lim
             block += 1
         work += 8 + (j - start) // 2
         if open_ is not None:
-            work += clear(boxes, open_, group, start, j)
+            work += reset_window(boxes, open_, group, start, j)
         if telling and by_mean:
             work += _raise_ratios(group, start, block, raised, scan)
         elif telling:

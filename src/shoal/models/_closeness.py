@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.encoding.types import Codes, Floats, Ints
 from shoal.errors import PolicyError
 from shoal.frequencies.frequencies import Background, Classes, Histogram
-from shoal.models._distance import moved_along_order, moved_between_labels
+from shoal.models._distance import measure_along_order, measure_between_labels
 from shoal.models._exact import CLEAR, Numbers, compare_ratio, find_greatest_ratio, roomy
-from shoal.models._unknown import moved_at_most_along_order, moved_at_most_anywhere, moved_at_most_between_labels
+from shoal.models._unknown import bound_along_order, bound_anywhere, bound_between_labels
 from shoal.models.base import Holds
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -25,7 +24,7 @@ _CELLS = 1 << 20
 """Classes times values that are looked at together."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Distances:
     """The distances of all classes.
 
@@ -59,22 +58,31 @@ class Distances:
         """Compare the values of classes with those of the whole table."""
         known, table = background.known(names), background.table(names)
         own = classes.histogram(known)
-        order, worst = np.arange(len(table.values)), moved_at_most_anywhere
+        order, worst = np.arange(len(table.values)), bound_anywhere
         if distance == "ordered":
             if known[0].ranks is None:
                 raise PolicyError("the ordered distance needs values with an order", where=names[0])
-            moved, steps = moved_along_order(own, table, known[0].ranks)
-            order, worst = np.argsort(known[0].ranks[table.values], kind="stable"), moved_at_most_along_order
+            moved, steps = measure_along_order(own, table, known[0].ranks)
+            order, worst = np.argsort(known[0].ranks[table.values], kind="stable"), bound_along_order
         elif distance == "hierarchical":
             if known[0].levels is None:
                 raise PolicyError("the hierarchical distance needs a hierarchy", where=names[0])
-            moved, steps = moved_between_labels(own, table, known[0].levels)
-            worst = partial(moved_at_most_between_labels, levels=_wide(known[0].levels[:, table.values]))
+            moved, steps = measure_between_labels(own, table, known[0].levels)
+            worst = partial(bound_between_labels, levels=_wide(known[0].levels[:, table.values]))
         else:
-            moved, steps = moved_between_labels(*_numbered(own, table))
+            moved, steps = measure_between_labels(*_numbered(own, table))
         index = np.argsort(order)[np.searchsorted(table.values, own.values)]
         by_person = background.whole.subjects is not None
-        return cls(moved, steps, own, table, index, table.counts[order], worst, by_person)
+        return cls(
+            moved=moved,
+            steps=steps,
+            own=own,
+            table=table,
+            columns=index,
+            counts=table.counts[order],
+            worst=worst,
+            by_person=by_person,
+        )
 
     def at_most(self, limit: Fraction) -> Holds:
         """Return which distances are at most a limit."""
@@ -187,7 +195,7 @@ def _wide(levels: Codes) -> Codes:
     return np.concatenate([levels, strange], axis=1).astype(np.int32)
 
 
-def _numbered(own: Histogram, table: Histogram) -> tuple[Histogram, Histogram, npt.NDArray[np.int32]]:
+def _numbered(own: Histogram, table: Histogram) -> tuple[Histogram, Histogram, Codes]:
     """Number the values that occur: combinations of columns can be many."""
     indices = np.searchsorted(table.values, own.values)
     numbers = np.arange(len(table.values), dtype=np.int32)

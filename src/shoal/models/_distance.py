@@ -10,7 +10,7 @@ from shoal.kernels.group import group
 from shoal.models._exact import Numbers, roomy
 
 
-def moved_between_labels(histogram: Histogram, table: Histogram, levels: Codes) -> tuple[Numbers, int]:
+def measure_between_labels(histogram: Histogram, table: Histogram, levels: Codes) -> tuple[Numbers, int]:
     """Return for each class what must be moved to make its values those of the table, and what that is counted in.
 
     The earth mover's distance of a class with n records to a table with N is the first number by n N times the second.
@@ -32,7 +32,7 @@ def moved_between_labels(histogram: Histogram, table: Histogram, levels: Codes) 
     return result, len(levels)
 
 
-def moved_along_order(histogram: Histogram, table: Histogram, ranks: Ints) -> tuple[Numbers, int]:
+def measure_along_order(histogram: Histogram, table: Histogram, ranks: Ints) -> tuple[Numbers, int]:
     """Return the same where values have an order, and a record moves one step from a value to the next.
 
     What must be moved over each step is the difference of the two cumulated distributions. Between two values of a

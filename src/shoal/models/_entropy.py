@@ -97,6 +97,11 @@ def _g(most: int) -> Floats:
     return result
 
 
+def tabulate_estimate(most: int) -> Floats:
+    """Return what each count up to so many adds to Grassberger's sum."""
+    return np.arange(most + 2) * _g(most + 1)
+
+
 def grassberger_exactly(counts: Sequence[int]) -> Decimal:
     """Return the same estimate to fifty digits."""
     total = sum(counts)

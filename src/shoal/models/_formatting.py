@@ -64,12 +64,12 @@ def brief(value: float, *, up: bool) -> float:
     return float(Context(prec=3, rounding=rounding).create_decimal(Decimal(repr(value))))
 
 
-def format_number(value: float) -> float:
+def check_digits(value: float) -> float:
     """Return an asked value that is compared with values of twelve digits, or raise where it has more.
 
     Examples
     --------
-    >>> format_number(2.5)
+    >>> check_digits(2.5)
     2.5
     """
     if short(Decimal(repr(value)), up=True) != value:

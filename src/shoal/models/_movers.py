@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from shoal.models.base import Tally
+from shoal.models.base import ValueCounts
 
 Mover = Callable[[dict[int, int]], Fraction]
 
 
-def equal(tally: Tally) -> Mover:
+def equal(counted: ValueCounts) -> Mover:
     """Half the sum of the differences of all shares (Li et al. 2007, section 4.3)."""
-    table, whole = tally.table, sum(tally.table.values())
+    table, whole = counted.table, sum(counted.table.values())
 
     def distance(values: dict[int, int]) -> Fraction:
         own = sum(values.values())
@@ -33,13 +33,13 @@ def equal(tally: Tally) -> Mover:
     return distance
 
 
-def ordered(tally: Tally) -> Mover:
+def ordered(counted: ValueCounts) -> Mover:
     """The differences of the cumulated shares, in steps (section 4.2); values are numbered in their order."""
-    numbers = sorted(tally.table)
+    numbers = sorted(counted.table)
     index = {number: rank for rank, number in enumerate(numbers)}
-    whole = sum(tally.table.values())
+    whole = sum(counted.table.values())
     exact: Any = np.int64 if whole * whole * len(numbers) < 2**62 else object
-    table = np.array([tally.table[number] for number in numbers], exact)
+    table = np.array([counted.table[number] for number in numbers], exact)
 
     def distance(values: dict[int, int]) -> Fraction:
         own = sum(values.values())
@@ -54,10 +54,10 @@ def ordered(tally: Tally) -> Mover:
     return distance
 
 
-def hierarchical(tally: Tally) -> Mover:
+def hierarchical(counted: ValueCounts) -> Mover:
     """From the leaves up: what one child has too much goes to another, as high as their parent is (section 4.3)."""
-    assert tally.paths is not None
-    paths, whole = tally.paths, sum(tally.table.values())
+    assert counted.paths is not None
+    paths, whole = counted.paths, sum(counted.table.values())
     height = len(next(iter(paths), ("",)))
     named = {value: (str(value), *paths[value][1:]) for value in range(len(paths))}
 
@@ -66,8 +66,8 @@ def hierarchical(tally: Tally) -> Mover:
         if not own:
             return Fraction(1)
         extras: dict[tuple[str, ...], int] = {}
-        for value in tally.table.keys() | values.keys():
-            extras[named[value]] = values.get(value, 0) * whole - tally.table.get(value, 0) * own
+        for value in counted.table.keys() | values.keys():
+            extras[named[value]] = values.get(value, 0) * whole - counted.table.get(value, 0) * own
         moved = 0
         for level in range(1, height + 1):
             parents: dict[tuple[str, ...], list[int]] = {}
@@ -83,21 +83,23 @@ def hierarchical(tally: Tally) -> Mover:
     return distance
 
 
-MOVERS: dict[str, Callable[[Tally], Mover]] = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
+MOVERS: dict[str, Callable[[ValueCounts], Mover]] = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 
-def furthest(tally: Tally, distance: str) -> Fraction:
+def find_greatest_distance(counted: ValueCounts, distance: str) -> Fraction:
     """Return the greatest distance of a class; unknown values are those that make it greatest.
 
     It is convex in what they are: those of the class have all one value then, and those of the rest all one.
     """
-    mover = MOVERS[distance](tally)
-    if not tally.table_blank and not tally.blank.any():
-        return max(mover(values) for values, _ in tally.rows)
-    if tally.unknown is not None:
-        return max(_of_persons(values, tally, number, mover(values)) for number, (values, _) in enumerate(tally.rows))
-    index, worst = PLACERS[distance](tally), Fraction(0)
-    bounded = [(_at_most(values, blank, tally, mover(values)), values, blank) for values, blank in tally.rows]
+    mover = MOVERS[distance](counted)
+    if not counted.table_blank and not counted.blank.any():
+        return max(mover(values) for values, _ in counted.rows)
+    if counted.unknown is not None:
+        return max(
+            _of_persons(values, counted, number, mover(values)) for number, (values, _) in enumerate(counted.rows)
+        )
+    index, worst = PLACERS[distance](counted), Fraction(0)
+    bounded = [(_at_most(values, blank, counted, mover(values)), values, blank) for values, blank in counted.rows]
     for bound, values, blank in sorted(bounded, key=itemgetter(0), reverse=True):
         if bound <= worst:
             break
@@ -105,11 +107,11 @@ def furthest(tally: Tally, distance: str) -> Fraction:
     return worst
 
 
-def _of_persons(values: dict[int, int], tally: Tally, number: int, distance: Fraction) -> Fraction:
+def _of_persons(values: dict[int, int], counted: ValueCounts, number: int, distance: Fraction) -> Fraction:
     """A bound where persons are counted, who may have several values, or miss one that they have elsewhere."""
-    assert tally.unknown is not None
-    known, whole = sum(values.values()), sum(tally.table.values())
-    unknown, missing = int(tally.unknown[number]), int(tally.unknown[-1])
+    assert counted.unknown is not None
+    known, whole = sum(values.values()), sum(counted.table.values())
+    unknown, missing = int(counted.unknown[number]), int(counted.unknown[-1])
     if (known, unknown) == (whole, missing):
         return Fraction(0)
     if not known:
@@ -117,16 +119,16 @@ def _of_persons(values: dict[int, int], tally: Tally, number: int, distance: Fra
     return min(distance + 1 - Fraction(known, known + unknown) + 1 - Fraction(whole, whole + missing), Fraction(1))
 
 
-def _at_most(values: dict[int, int], blank: int, tally: Tally, distance: Fraction) -> Fraction:
+def _at_most(values: dict[int, int], blank: int, counted: ValueCounts, distance: Fraction) -> Fraction:
     """A quick bound: unknown values are moved all the way, in the class and in the rest of the table."""
-    known, whole = sum(values.values()), sum(tally.table.values())
-    size, everyone = known + blank, whole + tally.table_blank
-    if blank > tally.table_blank or size > everyone:
+    known, whole = sum(values.values()), sum(counted.table.values())
+    size, everyone = known + blank, whole + counted.table_blank
+    if blank > counted.table_blank or size > everyone:
         return Fraction(1)  # no part of the table
     if size == everyone:
         return Fraction(0)
     apart = distance * Fraction(whole, whole - known) if 0 < known < whole else Fraction(1)
-    unknown = Fraction(blank, size) + Fraction(tally.table_blank - blank, everyone - size)
+    unknown = Fraction(blank, size) + Fraction(counted.table_blank - blank, everyone - size)
     return (1 - Fraction(size, everyone)) * min(apart + unknown, Fraction(1))
 
 
@@ -146,23 +148,23 @@ class _Class:
     """What a share of 1 is."""
 
     @classmethod
-    def of(cls, values: dict[int, int], blank: int, tally: Tally) -> _Class | None:
+    def of(cls, values: dict[int, int], blank: int, counted: ValueCounts) -> _Class | None:
         """Compare a class with the table; ``None`` where it is no part of it."""
         size = sum(values.values()) + blank
-        everyone = sum(tally.table.values()) + tally.table_blank
-        if blank > tally.table_blank or size > everyone or not tally.table.keys() >= values.keys():
+        everyone = sum(counted.table.values()) + counted.table_blank
+        if blank > counted.table_blank or size > everyone or not counted.table.keys() >= values.keys():
             return None
-        extras = {value: values.get(value, 0) * everyone - held * size for value, held in tally.table.items()}
+        extras = {value: values.get(value, 0) * everyone - held * size for value, held in counted.table.items()}
         extras |= dict.fromkeys(range(-1, len(extras) - 3, -1), 0)
-        raised, lowered = blank * (everyone - size), (tally.table_blank - blank) * size
+        raised, lowered = blank * (everyone - size), (counted.table_blank - blank) * size
         return cls(extras, (0, raised, -lowered, raised - lowered), size * everyone)
 
 
-def anywhere(tally: Tally) -> Placer:
+def anywhere(counted: ValueCounts) -> Placer:
     """The value that the class has most of is raised, and the one that it has least of lowered."""
 
     def distance(values: dict[int, int], blank: int) -> Fraction:
-        one = _Class.of(values, blank, tally)
+        one = _Class.of(values, blank, counted)
         if one is None:
             return Fraction(1)
         least, *others, most = sorted(one.extras.values())
@@ -172,11 +174,11 @@ def anywhere(tally: Tally) -> Placer:
     return distance
 
 
-def along_order(tally: Tally) -> Placer:
+def along_order(counted: ValueCounts) -> Placer:
     """Walk along the values, and at each place what is unknown or keep it for later."""
 
     def distance(values: dict[int, int], blank: int) -> Fraction:
-        one = _Class.of(values, blank, tally)
+        one = _Class.of(values, blank, counted)
         if one is None:
             return Fraction(1)
         none = own = rest = both = reached = 0
@@ -194,14 +196,14 @@ def along_order(tally: Tally) -> Placer:
     return distance
 
 
-def under_labels(tally: Tally) -> Placer:
+def under_labels(counted: ValueCounts) -> Placer:
     """From the leaves up: what is unknown is placed in one child, or in two."""
-    assert tally.paths is not None
-    paths = tally.paths
+    assert counted.paths is not None
+    paths = counted.paths
     height = len(next(iter(paths), ("",)))
 
     def distance(values: dict[int, int], blank: int) -> Fraction:
-        one = _Class.of(values, blank, tally)
+        one = _Class.of(values, blank, counted)
         if one is None:
             return Fraction(1)
         extras = {(str(value), *_labels(value, paths, height)): extra for value, extra in one.extras.items()}
@@ -237,7 +239,7 @@ def _either(first: list[int], second: list[int]) -> list[int]:
     ]
 
 
-PLACERS: dict[str, Callable[[Tally], Placer]] = {
+PLACERS: dict[str, Callable[[ValueCounts], Placer]] = {
     "equal": anywhere,
     "ordered": along_order,
     "hierarchical": under_labels,

@@ -1,6 +1,6 @@
 """Scores: how bad each class is, found in whole columns of numbers at once and in floating point.
 
-An audit of many classes recounts exactly only those that score worst. All are for tallies of records in which every
+An audit of many classes recounts exactly only those that score worst. All are for counts of records in which every
 value is known.
 """
 
@@ -10,49 +10,49 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Floats
-from shoal.models.base import Census, Tally
+from shoal.models.base import Census, ValueCounts
 
 
-def _in_table(tally: Tally) -> Floats:
+def _in_table(counted: ValueCounts) -> Floats:
     """How many of the whole table have each entry's value."""
-    whole = np.zeros(max(*tally.table, int(tally.values.max()), 0) + 1)
-    whole[list(tally.table)] = list(tally.table.values())
-    return np.asarray(whole[tally.values], np.float64)
+    whole = np.zeros(max(*counted.table, int(counted.values.max()), 0) + 1)
+    whole[list(counted.table)] = list(counted.table.values())
+    return np.asarray(whole[counted.values], np.float64)
 
 
-def _per_class(tally: Tally, numbers: npt.ArrayLike) -> Floats:
-    sums = np.bincount(tally.classes, np.asarray(numbers, np.float64), minlength=len(tally.blank))
+def _per_class(counted: ValueCounts, numbers: npt.ArrayLike) -> Floats:
+    sums = np.bincount(counted.classes, np.asarray(numbers, np.float64), minlength=len(counted.blank))
     return sums.astype(np.float64)
 
 
-def _most(tally: Tally, numbers: npt.ArrayLike) -> Floats:
-    most = np.zeros(len(tally.blank))
-    np.maximum.at(most, tally.classes, np.asarray(numbers, np.float64))
+def _most(counted: ValueCounts, numbers: npt.ArrayLike) -> Floats:
+    most = np.zeros(len(counted.blank))
+    np.maximum.at(most, counted.classes, np.asarray(numbers, np.float64))
     return most
 
 
-def _ratios(census: Census, tally: Tally) -> Floats:
+def _ratios(census: Census, counted: ValueCounts) -> Floats:
     """The share of each entry's value in its class by its share in the table."""
     with np.errstate(divide="ignore"):
-        own = tally.counts / census.sizes[tally.classes]
-        return np.asarray(own / (_in_table(tally) / tally.table_persons), np.float64)
+        own = counted.counts / census.sizes[counted.classes]
+        return np.asarray(own / (_in_table(counted) / counted.table_persons), np.float64)
 
 
-def score_by_share(census: Census, tally: Tally) -> Floats:
+def score_by_share(census: Census, counted: ValueCounts) -> Floats:
     """The share of the most frequent value."""
-    return np.asarray(_most(tally, tally.counts) / census.sizes, np.float64)
+    return np.asarray(_most(counted, counted.counts) / census.sizes, np.float64)
 
 
-def score_by_evenness(census: Census, tally: Tally) -> Floats:
+def score_by_evenness(census: Census, counted: ValueCounts) -> Floats:
     """Minus the entropy."""
     sizes = census.sizes.astype(np.float64)
-    return np.asarray(_per_class(tally, tally.counts * np.log(tally.counts)) / sizes - np.log(sizes), np.float64)
+    return np.asarray(_per_class(counted, counted.counts * np.log(counted.counts)) / sizes - np.log(sizes), np.float64)
 
 
-def score_by_tail(census: Census, tally: Tally, c: float) -> Floats:
+def score_by_tail(census: Census, counted: ValueCounts, c: float) -> Floats:
     """Minus the greatest l for which the most frequent value is less than c times all from the l-th on."""
-    order = np.lexsort((tally.counts, tally.classes))
-    classes, counts = tally.classes[order], tally.counts[order]
+    order = np.lexsort((counted.counts, counted.classes))
+    classes, counts = counted.classes[order], counted.counts[order]
     held = np.bincount(classes, minlength=len(census.sizes))
     ends = np.cumsum(held)
     reached = np.cumsum(counts)
@@ -63,25 +63,25 @@ def score_by_tail(census: Census, tally: Tally, c: float) -> Floats:
     return -np.bincount(classes, enough, minlength=len(census.sizes)).astype(np.float64)
 
 
-def score_by_distance(census: Census, tally: Tally) -> Floats:
+def score_by_distance(census: Census, counted: ValueCounts) -> Floats:
     """Half the sum of the differences of all shares."""
-    own = tally.counts / census.sizes[tally.classes]
-    share = _in_table(tally) / sum(tally.table.values())
-    return np.asarray((_per_class(tally, np.abs(own - share)) + 1.0 - _per_class(tally, share)) / 2, np.float64)
+    own = counted.counts / census.sizes[counted.classes]
+    share = _in_table(counted) / sum(counted.table.values())
+    return np.asarray((_per_class(counted, np.abs(own - share)) + 1.0 - _per_class(counted, share)) / 2, np.float64)
 
 
-def score_by_ordered_distance(census: Census, tally: Tally) -> Floats:
+def score_by_ordered_distance(census: Census, counted: ValueCounts) -> Floats:
     """The differences of the cumulated shares, in steps, from one value of a class to its next."""
-    values = np.array(sorted(tally.table), np.int64)
-    shares = np.array([tally.table[value] for value in values.tolist()], np.float64)
+    values = np.array(sorted(counted.table), np.int64)
+    shares = np.array([counted.table[value] for value in values.tolist()], np.float64)
     reached = np.cumsum(shares) / shares.sum()
     summed = np.append(0.0, np.cumsum(reached))
-    order = np.lexsort((tally.values, tally.classes))
-    classes = tally.classes[order]
-    starts = np.searchsorted(values, tally.values[order])
+    order = np.lexsort((counted.values, counted.classes))
+    classes = counted.classes[order]
+    starts = np.searchsorted(values, counted.values[order])
     held = np.bincount(classes, minlength=len(census.sizes))
     firsts = np.cumsum(held) - held
-    own = np.cumsum(tally.counts[order] / census.sizes[classes])
+    own = np.cumsum(counted.counts[order] / census.sizes[classes])
     own -= np.append(0.0, own)[firsts][classes]
     stops = np.append(starts[1:], len(values))
     stops[firsts[1:] - 1] = len(values)
@@ -91,13 +91,13 @@ def score_by_ordered_distance(census: Census, tally: Tally) -> Floats:
     return np.asarray(np.bincount(classes, below + above) + summed[starts[firsts]], np.float64)
 
 
-def score_by_gain(census: Census, tally: Tally) -> Floats:
+def score_by_gain(census: Census, counted: ValueCounts) -> Floats:
     """How much more likely a value is in the class than in the table, at most."""
-    return _most(tally, _ratios(census, tally))
+    return _most(counted, _ratios(census, counted))
 
 
-def score_by_change(census: Census, tally: Tally) -> Floats:
+def score_by_change(census: Census, counted: ValueCounts) -> Floats:
     """How much more or less likely a value is, as a logarithm; unlimited where a value does not occur."""
-    most = _most(tally, np.abs(np.log(_ratios(census, tally))))
-    most[np.bincount(tally.classes, minlength=len(most)) < len(tally.table)] = np.inf
+    most = _most(counted, np.abs(np.log(_ratios(census, counted))))
+    most[np.bincount(counted.classes, minlength=len(most)) < len(counted.table)] = np.inf
     return most

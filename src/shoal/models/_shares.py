@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Histogram
 from shoal.models._exact import Numbers, roomy
 
@@ -51,6 +51,18 @@ class Rises:
         held = np.minimum(in_table + (joined if background.whole.subjects is None else 0), everyone)
         below = held.astype(kind) * own.persons[classes]
         return cls(classes, counts.astype(kind) * everyone, below, held, everyone)
+
+
+def least_for_share(shares: Floats) -> Ints:
+    """Return how many records a class has at least where one of them is no more than such a share of it.
+
+    Examples
+    --------
+    >>> least_for_share(np.array([0.3, 0.25, 1.0]))
+    array([4, 4, 1])
+    """
+    least: Ints = np.ceil(1.0 / shares - 1e-6).astype(np.int64)
+    return least
 
 
 def falls(own: Histogram, background: Background, names: tuple[str, ...]) -> tuple[Numbers, Numbers]:

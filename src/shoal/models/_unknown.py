@@ -21,7 +21,7 @@ _Node = tuple[Numbers, _States]
 """What a label has too much, and what is moved at most in it and below."""
 
 
-def moved_at_most_anywhere(extra: Numbers, gain: Numbers, loss: Numbers) -> Numbers:
+def bound_anywhere(extra: Numbers, gain: Numbers, loss: Numbers) -> Numbers:
     """Return what must be moved at most where any two values are as far apart.
 
     ``extra[class, value]`` is what a class has too much of a value, ``gain[class]`` and ``loss[class]`` are by how much
@@ -29,7 +29,7 @@ def moved_at_most_anywhere(extra: Numbers, gain: Numbers, loss: Numbers) -> Numb
 
     Examples
     --------
-    >>> moved_at_most_anywhere(np.array([[3, -1]]), np.array([0]), np.array([2]))  # the two lower the other value
+    >>> bound_anywhere(np.array([[3, -1]]), np.array([0]), np.array([2]))  # the two lower the other value
     array([3])
     """
     high, low = extra.max(axis=1), extra.min(axis=1)
@@ -39,12 +39,12 @@ def moved_at_most_anywhere(extra: Numbers, gain: Numbers, loss: Numbers) -> Numb
     return worst
 
 
-def moved_at_most_along_order(extra: Numbers, gain: Numbers, loss: Numbers) -> Numbers:
+def bound_along_order(extra: Numbers, gain: Numbers, loss: Numbers) -> Numbers:
     """Return the same in steps from one value to the next, the values being in their order.
 
     Examples
     --------
-    >>> moved_at_most_along_order(np.array([[2, -1, -1]]), np.array([0]), np.array([0]))
+    >>> bound_along_order(np.array([[2, -1, -1]]), np.array([0]), np.array([0]))
     array([3])
     """
     reached = np.cumsum(extra, axis=1)[:, :-1]
@@ -55,7 +55,7 @@ def moved_at_most_along_order(extra: Numbers, gain: Numbers, loss: Numbers) -> N
     return worst
 
 
-def moved_at_most_between_labels(extra: Numbers, gain: Numbers, loss: Numbers, levels: Codes) -> Numbers:
+def bound_between_labels(extra: Numbers, gain: Numbers, loss: Numbers, levels: Codes) -> Numbers:
     """Return the same in levels that records move up to the label that they share.
 
     ``levels[level, value]`` is the number of a value's label, from the values themselves up to below the top.
@@ -63,7 +63,7 @@ def moved_at_most_between_labels(extra: Numbers, gain: Numbers, loss: Numbers, l
     Examples
     --------
     >>> levels = np.array([[0, 1, 2], [0, 0, 1]], np.int32)
-    >>> moved_at_most_between_labels(np.array([[2, -1, -1]]), np.array([0]), np.array([0]), levels)
+    >>> bound_between_labels(np.array([[2, -1, -1]]), np.array([0]), np.array([0]), levels)
     array([3])
     """
     shifts = _shifts(gain, loss)

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._conditions import Condition, find_shares
 from shoal.models._exact import compare_ratio, decimal, find_greatest_ratio
-from shoal.models._formatting import brief, list_thresholds, round_up
+from shoal.models._formatting import round_up
 from shoal.models._scores import score_by_share
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._thresholds import RecordCount, ValueShare
 from shoal.models.base import Census, Holds
 
 Attained = tuple[float, int]
@@ -41,6 +44,7 @@ class AlphaKAnonymity(SensitiveModel):
     True
     """
 
+    thresholds = (ValueShare("alpha"), RecordCount("k"))
     protects_from: ClassVar[str] = "Naming a person's sensitive value with a chance of more than α."
     leaves_open: ClassVar[str] = (
         "That a rare value is much more likely in a class than in the table, or that all mean much the same."
@@ -53,27 +57,17 @@ class AlphaKAnonymity(SensitiveModel):
     k: Annotated[int, Field(ge=2, strict=True)]
     """The least number of records (or persons) that look alike."""
 
-    @property
-    def least_records(self) -> int:
-        """A class needs k records, and so many that one of them is no more than the share α."""
-        return max(self.k, -(-1 // decimal(self.alpha)))
-
-    @property
-    def least_values(self) -> int:
-        """Fewer values than 1/α cannot all have a share of at most α."""
-        return -(-1 // decimal(self.alpha))
-
-    @property
-    def asked(self) -> Attained:
-        """The share and the k that are asked for."""
-        return self.alpha, self.k
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has k persons, and no value too large a share."""
         large: Holds = classes.sizes >= self.k
         held = self._most(classes, background)
         large[large] = compare_ratio(held[large], classes.sizes[large], decimal(self.alpha)) <= 0
         return large
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask of no value more than the greatest share."""
+        names = self.sensitive_columns
+        return (Condition("caps", names, np.full(len(find_shares(names, background)), self.alpha)),)
 
     def measure(self, classes: Classes, background: Background) -> Attained | None:
         """Return the greatest share of a value in a class, and the size of the smallest class."""
@@ -90,7 +84,7 @@ class AlphaKAnonymity(SensitiveModel):
         """Find the greatest share again, class by class."""
         sizes = census.sizes.tolist()
         worst = Fraction(0)
-        for (values, blank), size in zip(self.tally(census).rows, sizes, strict=True):
+        for values, blank, size in self.rows(census):
             most = max(values.values(), default=0) + blank
             if most * worst.denominator > worst.numerator * size:
                 worst = Fraction(min(most, size), size)
@@ -98,26 +92,8 @@ class AlphaKAnonymity(SensitiveModel):
 
     def score_classes(self, census: Census) -> Floats:
         """By the greatest share."""
-        return score_by_share(census, self.tally(census))
+        return score_by_share(census, self.read_counts(census))
 
     def of_values(self, attained: Attained | None) -> float | None:
         """Return the share."""
         return attained and attained[0]
-
-    def meets(self, attained: Attained | None) -> bool:
-        """Compare both; the share as the decimal that is written."""
-        return attained is None or (attained[0] <= self.alpha and attained[1] >= self.k)
-
-    def relaxed(self, attained: Attained | None) -> AlphaKAnonymity | None:
-        """Return the same model with the attainable share and k."""
-        if attained is None or attained[0] >= 1.0 or attained[1] < 2:
-            return None
-        return AlphaKAnonymity(on=self.on, alpha=brief(attained[0], up=True), k=attained[1])
-
-    @property
-    def weaker_thresholds(self) -> Sequence[Attained]:
-        """Fewer records first, then larger shares."""
-        return [
-            *((self.alpha, k) for k in range(2, self.k)),
-            *((share, self.k) for share in list_thresholds(self.alpha, 1.0)[1:]),
-        ]

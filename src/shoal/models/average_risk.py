@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -12,7 +11,8 @@ from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import brief, list_thresholds, round_up
+from shoal.models._formatting import round_up
+from shoal.models._thresholds import Share
 from shoal.models.base import Census
 from shoal.models.k_anonymity import KAnonymity
 
@@ -43,6 +43,7 @@ class AverageRisk(AcrossModel):
     (True, KAnonymity(k=10))
     """
 
+    thresholds = (Share("threshold"),)
     protects_from: ClassVar[str] = "Linking records to persons in bulk: only a small share of all links is right."
     leaves_open: ClassVar[str] = "Finding a single person: one record may stand alone while most are in large classes."
 
@@ -50,8 +51,8 @@ class AverageRisk(AcrossModel):
     """The greatest average chance."""
 
     @property
-    def asked(self) -> float:
-        """The threshold."""
+    def mean_risk(self) -> float:
+        """What is asked."""
         return self.threshold
 
     @property
@@ -72,17 +73,3 @@ class AverageRisk(AcrossModel):
         """Add the chances up again, record by record."""
         sizes = census.sizes.tolist()
         return round_up(sum((size * Fraction(1, size) for size in sizes), Fraction(0)) / sum(sizes)) if sizes else None
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained <= self.threshold
-
-    def relaxed(self, attained: float | None) -> AverageRisk | None:
-        """Return the same model with the attainable threshold."""
-        told = None if attained is None else brief(attained, up=True)
-        return None if told is None or told >= 1.0 else AverageRisk(threshold=told)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """Higher thresholds."""
-        return list_thresholds(self.threshold, 1.0)[1:]

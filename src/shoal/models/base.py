@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.types import Floats, Ints
-from shoal.frequencies.frequencies import Background, Classes
+from shoal.encoding.types import Bools, Floats, Ints
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
+from shoal.models._conditions import Condition
+from shoal.models._thresholds import Threshold
 from shoal.registry import Entry
 
-Holds = npt.NDArray[np.bool_]
+Holds = Bools
 Need = Literal[
     "counts", "distinct", "values", "table", "order", "hierarchy", "asks", "persons", "everyone", "population"
 ]
@@ -27,7 +28,7 @@ enough; how many they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class ValueCounts:
     """What an audit counted of a sensitive column, or of several taken as one.
 
     Attributes
@@ -80,9 +81,9 @@ class Census:
         Persons (or records) of each class.
     values
         Sensitive column → distinct values of each class.
-    tallies
+    value_counts
         The columns that a model looks at together → how often their values occur.
-    asks
+    requested_k
         Column of what each person asks for → the most that is asked in each class, where the owner tells it.
     persons
         How many persons of the population could be in each class, as far as what it shows tells.
@@ -92,13 +93,15 @@ class Census:
         How many persons (or records) the original has, the published table where that is not given.
     uncovered
         How many of the population match no published class.
+    agreeing
+        The least number of records that agree wherever both show something, where a model asks and it was counted.
     columns, known
         The quasi-identifiers, and some of them → the table counted as if only these were in it.
     """
 
     sizes: Ints
     values: Mapping[str, Ints]
-    tallies: Mapping[tuple[str, ...], Tally] = field(default_factory=dict)
+    value_counts: Mapping[tuple[str, ...], ValueCounts] = field(default_factory=dict)
     requested_k: Mapping[str, Ints] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     known: Mapping[tuple[str, ...], Census] = field(default_factory=dict)
@@ -106,6 +109,7 @@ class Census:
     population: int | None = None
     records: int = 0
     uncovered: int = 0
+    agreeing: int | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,9 @@ class PrivacyModel(Entry):
     only_asks: ClassVar[Literal["records", "values"] | None] = None
     """All that the model asks of each class, where it is a number: of its records (:attr:`class_size`), or of its
     distinct sensitive values (:attr:`least_values`)."""
+    thresholds: ClassVar[tuple[Threshold, ...]] = ()
+    """What the parameters ask for, in the order in which the attained value is told: all else about asked values, such
+    as whether they are met, follows from it."""
     protects_from: ClassVar[str] = ""
     """What nobody can do where the model holds, as a sentence for readers of a report."""
     leaves_open: ClassVar[str] = ""
@@ -194,16 +201,31 @@ class PrivacyModel(Entry):
     @property
     def least_records(self) -> int:
         """A number of records below which no class complies (a quick necessary test)."""
-        return 1
+        return max((threshold.least_records(asked) for threshold, asked in self._asked()), default=1)
 
     def least_of(self, background: Background) -> int:
         """Return the same for a table that is known: it may be more."""
         return self.least_records
 
+    def least_with(self, background: Background, frequencies: Frequencies) -> Ints:
+        """Return for each cell the same for classes that hold one of its records: rare values may ask for more."""
+        return np.full(len(frequencies.cell_counts), self.least_of(background), np.int64)
+
     @property
     def class_size(self) -> int:
         """The number of records of each class that is asked for outright, 1 where none is: the k of the table."""
         return int(getattr(self, "k", 1)) if self.classwise else 1
+
+    @property
+    def wildcard_k(self) -> int | None:
+        """The number of records that have to agree wherever both show something, for models that take ``*`` for any
+        value; ``None`` for all others."""
+        return None
+
+    @property
+    def mean_risk(self) -> float | None:
+        """The chance to find a person that is asked for outright on the average; ``None`` where none is."""
+        return None
 
     @property
     def by_class(self) -> PrivacyModel | None:
@@ -216,7 +238,7 @@ class PrivacyModel(Entry):
     @property
     def least_values(self) -> int:
         """A number of distinct sensitive values below which no class complies."""
-        return 1
+        return max((threshold.least_values(asked) for threshold, asked in self._asked()), default=1)
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
@@ -228,14 +250,27 @@ class PrivacyModel(Entry):
         """Those of them that are never published."""
         return ()
 
+    def conditions(self, background: Background) -> Sequence[Condition] | None:
+        """Return what the model asks of the values of each class, for a search that composes classes of them.
+
+        :attr:`least_records` is asked besides. ``None``: the search has to ask the model itself about finished classes.
+        It is asked where every record is a person and no value is unknown.
+        """
+        return None if self.sensitive_columns or not self.classwise or {*self.needs} - {"counts"} else ()
+
     def scenarios(self, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Return the sets of quasi-identifiers that the model looks at one by one; none where it looks at all."""
         return ()
 
+    def _asked(self) -> list[tuple[Threshold, Any]]:
+        """What is asked for; a parameter that is not given asks nothing."""
+        asked = ((threshold, getattr(self, threshold.parameter)) for threshold in self.thresholds)
+        return [(threshold, value) for threshold, value in asked if value is not None]
+
     @property
-    @abstractmethod
     def asked(self) -> Any:
-        """The value that is asked for."""
+        """The value that is asked for; several are a tuple, in the order of the thresholds."""
+        return _pack([value for _, value in self._asked()])
 
     @abstractmethod
     def holds(self, classes: Classes, background: Background) -> Holds:
@@ -260,18 +295,43 @@ class PrivacyModel(Entry):
         """Return what an attained value says of the sensitive values alone."""
         return attained
 
-    @abstractmethod
     def meets(self, attained: Any) -> bool:
         """Return whether an attained value is as good as the asked one; a table without records meets all."""
+        return attained is None or all(
+            threshold.is_met(asked, value) for (threshold, asked), value in self._compare(attained)
+        )
 
-    @abstractmethod
-    def relaxed(self, attained: Any) -> PrivacyModel | None:
+    def relaxed(self, attained: Any) -> Self | None:
         """Return the model that asks for just what is attainable, or ``None`` where that is nothing."""
+        if attained is None:
+            return None
+        changes = {threshold.parameter: threshold.weaken(value) for (threshold, _), value in self._compare(attained)}
+        return None if None in changes.values() else self.replace(**changes)
+
+    def _compare(self, attained: Any) -> Iterator[tuple[tuple[Threshold, Any], Any]]:
+        asked = self._asked()
+        return zip(asked, attained if len(asked) > 1 else (attained,), strict=True)
 
     @property
     def weaker_thresholds(self) -> Sequence[Any]:
-        """Values that ask for less, the least first: what may be offered where the asked one cannot be had."""
-        return range(1, self.asked)
+        """Values that ask for less, the least first: what may be offered where the asked one cannot be had.
+
+        Of several thresholds the last is lowered first.
+        """
+        every = self._asked()
+        if len(every) == 1:
+            ((threshold, asked),) = every
+            return threshold.list_weaker(asked)
+        values, weaker = [asked for _, asked in every], []
+        for index in reversed(range(len(every))):
+            threshold, asked = every[index]
+            less = (value for value in threshold.list_weaker(asked) if threshold.weaken(value) is not None)
+            weaker += [(*values[:index], value, *values[index + 1 :]) for value in less]
+        return weaker
+
+
+def _pack(values: Sequence[Any]) -> Any:
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def name_models(models: Sequence[PrivacyModel]) -> list[str]:

@@ -11,13 +11,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from shoal.encoding.types import Floats
-from shoal.frequencies.frequencies import Background, Classes
+from shoal.encoding.types import Floats, Ints
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
+from shoal.models._conditions import Condition, find_shares
 from shoal.models._exact import CLEAR, compare_ratio, decimal, find_greatest_ratio
-from shoal.models._formatting import brief, logarithm, round_up
+from shoal.models._formatting import logarithm, round_up
 from shoal.models._scores import score_by_gain
 from shoal.models._sensitive import SensitiveModel
-from shoal.models._shares import Rises
+from shoal.models._shares import Rises, least_for_share
+from shoal.models._thresholds import Gain
 from shoal.models.base import Census, Holds, Need
 
 
@@ -45,6 +47,7 @@ class BetaLikeness(SensitiveModel):
     (True, False)
     """
 
+    thresholds = (Gain("beta"),)
     protects_from: ClassVar[str] = (
         "Finding any one value much more likely for a person than for everyone, rare ones included."
     )
@@ -62,11 +65,6 @@ class BetaLikeness(SensitiveModel):
         """Values of classes and table."""
         return ("counts", "values", "table")
 
-    @property
-    def asked(self) -> float:
-        """The β that is asked for."""
-        return self.beta
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether no value gains too much."""
         rises = self._rises(classes, background)
@@ -77,6 +75,12 @@ class BetaLikeness(SensitiveModel):
         result[rises.classes[broken]] = False
         return result
 
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask of no value more than its share in the table and what it may gain."""
+        shares = find_shares(self.sensitive_columns, background)
+        gains = np.minimum(self.beta, -np.log(shares)) if self.enhanced else self.beta
+        return (Condition("caps", self.sensitive_columns, shares * (1.0 + gains)),)
+
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return the greatest gain; infinite where a value gains more than -log of its likelihood."""
         if not classes.count:
@@ -86,46 +90,38 @@ class BetaLikeness(SensitiveModel):
             return inf
         return round_up(max(find_greatest_ratio(rises.above, rises.below) - 1, Fraction(0)))
 
+    def least_with(self, background: Background, frequencies: Frequencies) -> Ints:
+        """Return how many records a class needs so that one of a rare value is no greater share than it may be."""
+        likely = self.likely_values(background, frequencies)
+        gains = np.full(len(likely), float(self.beta))
+        if self.enhanced:
+            gains = np.minimum(gains, -np.log(likely))
+        return np.maximum(least_for_share(likely * (1.0 + gains)), self.least_of(background))
+
     def _rises(self, classes: Classes, background: Background) -> Rises:
         return Rises.of(self.histogram(classes, background), background, self.sensitive_columns)
 
     def recount(self, census: Census) -> float | None:
         """Look at every value of every class again."""
-        tally, everyone = self.tally(census), self.tally(census).table_persons
+        counted, everyone = self.read_counts(census), self.read_counts(census).table_persons
         worst = Fraction(0)
-        for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
-            for value in values if not blank else {*values, *tally.table}:
+        for values, blank, size in self.rows(census):
+            for value in values if not blank else {*values, *counted.table}:
                 # a person who has no value here may have this one elsewhere, and be counted already
-                held = tally.table.get(value, 0) + (blank if tally.unknown is None else 0)
+                held = counted.table.get(value, 0) + (blank if counted.unknown is None else 0)
                 if not held:
                     return inf  # no such value in the table
-                mine, likely = min(values.get(value, 0) + blank, size), Fraction(min(held, everyone), everyone)
-                if mine * worst.denominator * likely.numerator > (
-                    (worst.numerator + worst.denominator) * size * likely.numerator * likely
-                ):
-                    worst = Fraction(mine, size) / likely - 1
-                if self.enhanced and _gains_too_much(Fraction(mine, size), likely):
+                mine, often = min(values.get(value, 0) + blank, size), min(held, everyone)
+                # whole numbers: there is one such question for each value of each class
+                if mine * everyone * worst.denominator > (worst.numerator + worst.denominator) * size * often:
+                    worst = Fraction(mine * everyone, size * often) - 1
+                if self.enhanced and _gains_too_much(Fraction(mine, size), Fraction(often, everyone)):
                     return inf
         return round_up(worst) if len(census.sizes) else None
 
     def score_classes(self, census: Census) -> Floats:
         """By the greatest gain."""
-        return score_by_gain(census, self.tally(census))
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained <= self.beta
-
-    def relaxed(self, attained: float | None) -> BetaLikeness | None:
-        """Return the same model with the attainable β."""
-        if attained is None or attained == inf:
-            return None
-        return BetaLikeness(on=self.on, beta=max(brief(attained, up=True), 0.001), enhanced=self.enhanced)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """Up to about a hundred times what is asked."""
-        return [brief(self.beta * 1.26**step, up=True) for step in range(20, 0, -1)]
+        return score_by_gain(census, self.read_counts(census))
 
 
 def _certain(rises: Rises) -> Holds:

@@ -9,21 +9,22 @@ from math import inf, log
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import AfterValidator, Field
 
-from shoal.encoding.types import Floats
+from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes, Histogram
+from shoal.models._conditions import Condition, find_shares
 from shoal.models._exact import CLEAR
-from shoal.models._formatting import brief, format_number, logarithm, short
+from shoal.models._formatting import check_digits, logarithm, short
 from shoal.models._scores import score_by_change
 from shoal.models._sensitive import SensitiveModel
 from shoal.models._shares import Rises, falls
+from shoal.models._thresholds import Gain
 from shoal.models.base import Census, Holds, Need
 
 _NEAR = 1e-9
 """Logarithms of an audit that differ by less are compared to fifty digits."""
-_Moves = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], Callable[[int], Fraction]]
+_Moves = tuple[Ints, Floats, Callable[[int], Fraction]]
 """The class of each entry, the logarithm of how much more or less likely it is, and that ratio exactly."""
 
 
@@ -52,6 +53,7 @@ class DeltaDisclosure(SensitiveModel):
     (True, False)
     """
 
+    thresholds = (Gain("delta"),)
     protects_from: ClassVar[str] = (
         "Learning that any value is much more, or much less, likely for a person than for everyone."
     )
@@ -59,18 +61,13 @@ class DeltaDisclosure(SensitiveModel):
     measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"delta": 1},)
     measured_as: ClassVar[int] = 7
 
-    delta: Annotated[float, Field(gt=0.0, allow_inf_nan=False), AfterValidator(format_number)]
+    delta: Annotated[float, Field(gt=0.0, allow_inf_nan=False), AfterValidator(check_digits)]
     """How far the logarithm of a likelihood may move."""
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """Values of classes and table."""
         return ("counts", "values", "table")
-
-    @property
-    def asked(self) -> float:
-        """The δ that is asked for."""
-        return self.delta
 
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has every value, about as often as the table."""
@@ -81,6 +78,12 @@ class DeltaDisclosure(SensitiveModel):
         result = self._complete(self.histogram(classes, background), background)
         result[owners[broken]] = False
         return result
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask of every value about its share in the table."""
+        names = self.sensitive_columns
+        shares, factor = find_shares(names, background), float(np.exp(min(self.delta, 700.0)))
+        return Condition("caps", names, shares * factor), Condition("floors", names, shares / factor)
 
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return how far the logarithm of a likelihood moves at most; infinite where a class lacks a value."""
@@ -111,17 +114,17 @@ class DeltaDisclosure(SensitiveModel):
 
     def recount(self, census: Census) -> float | None:
         """Look at every value of the table in every class again."""
-        tally, everyone = self.tally(census), self.tally(census).table_persons
+        counted, everyone = self.read_counts(census), self.read_counts(census).table_persons
         ratios: set[Fraction] = set()
         worst = 0.0
-        for (values, blank), size in zip(tally.rows, census.sizes.tolist(), strict=True):
-            for value, held in tally.table.items():
+        for values, blank, size in self.rows(census):
+            for value, held in counted.table.items():
                 mine = values.get(value, 0)
                 if not mine:
                     return inf
                 # a person who has no value here may have this one elsewhere, known or not
-                mixed = 0 if tally.unknown is None else blank
-                less = held + max(tally.table_blank - blank + mixed, 0)
+                mixed = 0 if counted.unknown is None else blank
+                less = held + max(counted.table_blank - blank + mixed, 0)
                 rise = Fraction(min(mine + blank, size) * everyone, min(held + blank - mixed, everyone) * size)
                 fall = Fraction(min(less, everyone) * size, mine * everyone)
                 for ratio in (max(rise, Fraction(1)), max(fall, Fraction(1))):
@@ -129,7 +132,7 @@ class DeltaDisclosure(SensitiveModel):
                     if moved >= worst - _NEAR:
                         worst = max(worst, moved)
                         ratios.add(ratio)
-            if values.keys() - tally.table.keys():
+            if values.keys() - counted.table.keys():
                 return inf  # a value that the table does not have
         furthest = [ratio for ratio in ratios if log(ratio) >= worst - _NEAR]
         if not furthest:  # nobody has a value that could be learned
@@ -138,19 +141,4 @@ class DeltaDisclosure(SensitiveModel):
 
     def score_classes(self, census: Census) -> Floats:
         """By the greatest change."""
-        return score_by_change(census, self.tally(census))
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained <= self.delta
-
-    def relaxed(self, attained: float | None) -> DeltaDisclosure | None:
-        """Return the same model with the attainable δ."""
-        if attained is None or attained == inf:
-            return None
-        return DeltaDisclosure(on=self.on, delta=max(brief(attained, up=True), 0.001))
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """Up to about a hundred times what is asked."""
-        return [brief(self.delta * 1.26**step, up=True) for step in range(20, 0, -1)]
+        return score_by_change(census, self.read_counts(census))

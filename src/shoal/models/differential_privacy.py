@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._exact import decimal
-from shoal.models._sampling import drawable, greatest_share, least_alike
 from shoal.models.base import Census, Holds, PrivacyModel
+from shoal.models.statistics.sampling import drawable, greatest_share, least_alike
 
 Attained = tuple[float, float, int]
 """ε, δ and k."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,9 @@ from pydantic import Field
 
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._conditions import Condition
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._thresholds import ValueCount
 from shoal.models.base import Census, Holds, Need
 
 
@@ -36,6 +38,7 @@ class DistinctLDiversity(SensitiveModel):
 
     absorbing: ClassVar[bool] = True
     only_asks = "values"
+    thresholds = (ValueCount("l"),)
     protects_from: ClassVar[str] = "Reading a sensitive value off a class: at least l values are possible."
     leaves_open: ClassVar[str] = (
         "That one of the values is much more likely than the others, or that all mean the same."
@@ -51,54 +54,28 @@ class DistinctLDiversity(SensitiveModel):
         """Sizes, and how many values there are; of several columns together, how often each combination occurs."""
         return ("counts", "distinct") if len(self.sensitive_columns) == 1 else ("counts", "values")
 
-    @property
-    def least_records(self) -> int:
-        """A class of fewer than l records cannot hold l values."""
-        return self.l
-
-    @property
-    def least_values(self) -> int:
-        """Every class holds l values."""
-        return self.l
-
-    @property
-    def asked(self) -> int:
-        """The l that is asked for."""
-        return self.l
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has l distinct values, and l persons."""
-        return self._values(classes, background) >= self.l
+        return self.count_values(classes, background) >= self.l
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask for l values."""
+        return (Condition("distinct", self.sensitive_columns, np.zeros(0), self.l),)
 
     def measure(self, classes: Classes, background: Background) -> int | None:
         """Return the least number of distinct values of a class."""
-        return int(self._values(classes, background).min()) if classes.count else None
+        return int(self.count_values(classes, background).min()) if classes.count else None
 
-    def _values(self, classes: Classes, background: Background) -> Ints:
+    def count_values(self, classes: Classes, background: Background) -> Ints:
+        """Return how many values each class has; those of one column need no histogram."""
         known = background.known(self.sensitive_columns)
-        if len(known) == 1:
-            values = classes.distinct(known[0])
-        else:
-            histogram = classes.histogram(known)
-            values = np.maximum(np.diff(histogram.starts), histogram.wild > 0)
-        # one person with two records may hold two values, but hides behind nobody
-        return np.minimum(values, classes.sizes)
+        if len(known) > 1:
+            return super().count_values(classes, background)
+        return np.minimum(classes.distinct(known[0]), classes.sizes)
 
     def recount(self, census: Census) -> int | None:
         """Return the least number of distinct values in the census."""
         if len(self.sensitive_columns) == 1:
-            distinct = census.values[self.sensitive_columns[0]].tolist()
-        else:
-            distinct = [max(len(values), blank > 0) for values, blank in self.tally(census).rows]
-        pairs = zip(distinct, census.sizes.tolist(), strict=True)
-        return min((min(values, persons) for values, persons in pairs), default=None)
-
-    def meets(self, attained: int | None) -> bool:
-        """Compare as integers."""
-        return attained is None or attained >= self.l
-
-    def relaxed(self, attained: int | None) -> DistinctLDiversity | None:
-        """Return the same model with the attainable l."""
-        if attained is None or attained < 2:
-            return None
-        return DistinctLDiversity(on=self.on, l=attained)
+            pairs = zip(census.values[self.sensitive_columns[0]].tolist(), census.sizes.tolist(), strict=True)
+            return min((min(values, size) for values, size in pairs), default=None)
+        return min((min(max(len(values), blank > 0), size) for values, blank, size in self.rows(census)), default=None)

@@ -14,10 +14,12 @@ from pydantic import AfterValidator, Field
 from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes, Histogram
 from shoal.models import _entropy
+from shoal.models._conditions import Condition, tabulate_entropy
 from shoal.models._exact import CLEAR, decimal
-from shoal.models._formatting import brief, format_number, list_thresholds, short
+from shoal.models._formatting import check_digits, short
 from shoal.models._scores import score_by_evenness
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._thresholds import EvenValueCount
 from shoal.models.base import Census, Holds
 
 
@@ -47,12 +49,13 @@ class EntropyLDiversity(SensitiveModel):
     (True, False)
     """
 
+    thresholds = (EvenValueCount("l"),)
     protects_from: ClassVar[str] = "Naming a person's value: on average it is as hard as among l even ones."
     leaves_open: ClassVar[str] = "That the values of a class mean much the same, or are unlike those of the table."
     measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"l": 2},)
     measured_as: ClassVar[int] = 2
 
-    l: Annotated[float, Field(gt=1.0, allow_inf_nan=False), AfterValidator(format_number)]  # noqa: E741 - its own letter
+    l: Annotated[float, Field(gt=1.0, allow_inf_nan=False), AfterValidator(check_digits)]  # noqa: E741 - its own letter
     """How many even values are as uncertain."""
     estimator: Literal["shannon", "grassberger"] = "shannon"
     """Whether the entropy of the records counts, or an estimate of the one that they were drawn from."""
@@ -61,21 +64,6 @@ class EntropyLDiversity(SensitiveModel):
     def monotone(self) -> bool:
         """Shannon's entropy of a union is no less than the least."""
         return self.estimator == "shannon"
-
-    @property
-    def least_records(self) -> int:
-        """A class of fewer than l records holds fewer than l values."""
-        return ceil(self.l)
-
-    @property
-    def least_values(self) -> int:
-        """Fewer values than l are never as uncertain as l."""
-        return ceil(self.l)
-
-    @property
-    def asked(self) -> float:
-        """The l that is asked for."""
-        return self.l
 
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether its entropy is at least log l."""
@@ -88,6 +76,14 @@ class EntropyLDiversity(SensitiveModel):
                 held = counts[histogram.starts[index] : histogram.starts[index + 1]].tolist()
                 result[index] = _entropy.shannon_is_at_least(held, decimal(self.l))
         return result
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask for values as even; an estimate besides asks for l of them."""
+        names = self.sensitive_columns
+        most = int(background.table(names).counts.max(initial=0))
+        numbers = tabulate_entropy(most) if self.estimator == "shannon" else _entropy.tabulate_estimate(most)
+        even = Condition("evenness", names, numbers, log(self.l))
+        return even, Condition("distinct", names, np.zeros(0), ceil(self.l))
 
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return exp of the least entropy of a class."""
@@ -130,7 +126,7 @@ class EntropyLDiversity(SensitiveModel):
 
     def _worst_rows(self, census: Census) -> Iterator[tuple[int, ...]]:
         """Yield the counts of each class, the most frequent first; of one value where nothing more can be said."""
-        for (values, blank), size in zip(self.tally(census).rows, census.sizes.tolist(), strict=True):
+        for values, blank, size in self.rows(census):
             counts = sorted(values.values(), reverse=True) or [blank]
             if blank and self.estimator == "grassberger":
                 yield (size,)
@@ -172,19 +168,4 @@ class EntropyLDiversity(SensitiveModel):
 
     def score_classes(self, census: Census) -> Floats:
         """By the entropy."""
-        return score_by_evenness(census, self.tally(census))
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained >= self.l
-
-    def relaxed(self, attained: float | None) -> EntropyLDiversity | None:
-        """Return the same model with the attainable l."""
-        if attained is None or (lower := brief(attained, up=False)) <= 1.0:
-            return None
-        return EntropyLDiversity(on=self.on, l=lower, estimator=self.estimator)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """From little more than one value up to what is asked."""
-        return [number for number in list_thresholds(self.l, 1.0) if number > 1.0]
+        return score_by_evenness(census, self.read_counts(census))

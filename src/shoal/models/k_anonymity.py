@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._thresholds import RecordCount
 from shoal.models.base import Census, Holds, PrivacyModel
 
 
@@ -33,21 +34,12 @@ class KAnonymity(PrivacyModel):
 
     absorbing: ClassVar[bool] = True
     only_asks = "records"
+    thresholds = (RecordCount("k"),)
     protects_from: ClassVar[str] = "Finding a person's record: at least k records look alike."
     leaves_open: ClassVar[str] = "Reading a sensitive value that all records of a class share."
 
     k: Annotated[int, Field(ge=2, strict=True)]
     """The least number of records (or persons) that look alike."""
-
-    @property
-    def least_records(self) -> int:
-        """A class of fewer records cannot comply."""
-        return self.k
-
-    @property
-    def asked(self) -> int:
-        """The k that is asked for."""
-        return self.k
 
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has k persons."""
@@ -60,11 +52,3 @@ class KAnonymity(PrivacyModel):
     def recount(self, census: Census) -> int | None:
         """Return the smallest count of the census."""
         return min(census.sizes.tolist(), default=None)
-
-    def meets(self, attained: int | None) -> bool:
-        """Compare as integers."""
-        return attained is None or attained >= self.k
-
-    def relaxed(self, attained: int | None) -> KAnonymity | None:
-        """Return the same model with the attainable k."""
-        return KAnonymity(k=attained) if attained is not None and attained >= 2 else None

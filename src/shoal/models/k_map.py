@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._thresholds import Threshold
 from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 
@@ -39,6 +40,7 @@ class KMap(PrivacyModel):
     """
 
     absorbing: ClassVar[bool] = True
+    thresholds = (Threshold("k"),)
     protects_from: ClassVar[str] = "Linking a record to one of fewer than k persons of the population who match it."
     leaves_open: ClassVar[str] = "An attacker who knows that a person is in the table; and reading sensitive values."
 
@@ -55,11 +57,6 @@ class KMap(PrivacyModel):
         """The k is that of the population, not of the table."""
         return 1
 
-    @property
-    def asked(self) -> int:
-        """The k that is asked for."""
-        return self.k
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether k persons match it."""
         return (classes.persons(background) >= self.k) & (classes.sizes > 0)
@@ -73,11 +70,3 @@ class KMap(PrivacyModel):
         if census.persons is None:
             return 0 if len(census.sizes) else None
         return min(census.persons.tolist(), default=None)
-
-    def meets(self, attained: int | None) -> bool:
-        """Compare as integers."""
-        return attained is None or attained >= self.k
-
-    def relaxed(self, attained: int | None) -> KMap | None:
-        """Return the same model with the attainable k."""
-        return KMap(k=attained) if attained is not None and attained >= 2 else None

@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._conditions import Condition
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._thresholds import RecordCount, ValueCount
 from shoal.models.base import Census, Holds
 
 Attained = tuple[int, int]
@@ -37,6 +38,7 @@ class PSensitive(SensitiveModel):
     """
 
     absorbing: ClassVar[bool] = True
+    thresholds = (ValueCount("p"), RecordCount("k"))
     protects_from: ClassVar[str] = "Finding a person's record among fewer than k, or one value among fewer than p."
     leaves_open: ClassVar[str] = (
         "That one of the values is much more likely than the others, or that all mean the same."
@@ -53,52 +55,25 @@ class PSensitive(SensitiveModel):
             raise ValueError("p values need p records: p must be at most k")
         return self
 
-    @property
-    def least_records(self) -> int:
-        """A class of fewer records cannot comply."""
-        return self.k
-
-    @property
-    def least_values(self) -> int:
-        """Every class holds p values."""
-        return self.p
-
-    @property
-    def asked(self) -> Attained:
-        """The p and the k that are asked for."""
-        return self.p, self.k
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has p values and k persons."""
-        return (self._values(classes, background) >= self.p) & (classes.sizes >= self.k)
+        return (self.count_values(classes, background) >= self.p) & (classes.sizes >= self.k)
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask for p values."""
+        return (Condition("distinct", self.sensitive_columns, np.zeros(0), self.p),)
 
     def measure(self, classes: Classes, background: Background) -> Attained | None:
         """Return the least number of values of a class, and the least number of persons."""
         if not classes.count:
             return None
-        return int(self._values(classes, background).min()), int(classes.sizes.min())
-
-    def _values(self, classes: Classes, background: Background) -> Ints:
-        histogram = self.histogram(classes, background)
-        values: Ints = np.maximum(np.diff(histogram.starts), histogram.wild > 0)
-        return np.minimum(values, classes.sizes)
+        return int(self.count_values(classes, background).min()), int(classes.sizes.min())
 
     def recount(self, census: Census) -> Attained | None:
         """Count values and persons again."""
         sizes = census.sizes.tolist()
-        rows = zip(self.tally(census).rows, sizes, strict=True)
-        distinct = [min(max(len(values), blank > 0), size) for (values, blank), size in rows]
+        distinct = [min(max(len(values), blank > 0), size) for values, blank, size in self.rows(census)]
         return (min(distinct), min(sizes)) if sizes else None
-
-    def meets(self, attained: Attained | None) -> bool:
-        """Compare both as integers."""
-        return attained is None or (attained[0] >= self.p and attained[1] >= self.k)
-
-    def relaxed(self, attained: Attained | None) -> PSensitive | None:
-        """Return the same model with the attainable p and k."""
-        if attained is None or min(attained) < 2:
-            return None
-        return PSensitive(on=self.on, p=min(attained), k=attained[1])
 
     @property
     def weaker_thresholds(self) -> Sequence[Attained]:

@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Ints
-from shoal.frequencies.frequencies import Background, Classes
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
+from shoal.models._conditions import Condition
 from shoal.models.base import Census, Holds, Need, PrivacyModel, RequestedK
 
 _STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -97,6 +98,13 @@ class PersonalK(PrivacyModel):
         requested_k = self._asks(background)
         return int(requested_k.min()) if len(requested_k) else 1
 
+    def least_with(self, background: Background, frequencies: Frequencies) -> Ints:
+        """Return what each record asks for itself; an unknown ask is taken for the smallest."""
+        asks, codes = self._asks(background), frequencies.sensitive[:, background.columns[self.on].place]
+        known = (codes >= 0) & (codes < len(asks))
+        least: Ints = np.where(known, asks[np.where(known, codes, 0)], self.least_of(background)).astype(np.int64)
+        return least
+
     @property
     def asked(self) -> str:
         """Everyone's own k, up to what is promised at most."""
@@ -118,6 +126,11 @@ class PersonalK(PrivacyModel):
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it has as many persons as each of them asks for."""
         return classes.sizes >= self._demands(classes, background)
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask for as many records as each person does."""
+        asked = self._asks(background)[background.table((self.on,)).values]
+        return (Condition("requests", (self.on,), asked.astype(np.float64)),)
 
     def measure(self, classes: Classes, background: Background) -> str | int | None:
         """Return ``own k``, or the size of the smallest class that is too small for someone in it."""

@@ -12,12 +12,13 @@ from pydantic import Field, field_validator, model_validator
 
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
-from shoal.models import _uniques, _uniques_again
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import brief, list_thresholds
+from shoal.models._thresholds import Share
 from shoal.models.base import Census, Need
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.statistics.recounted_uniques import RECOUNTS
+from shoal.models.statistics.uniques import ESTIMATORS
 
 _SURE, _TOLD = 10, 6
 """Digits to which estimates are solved, and to which they are told, rounded up."""
@@ -65,6 +66,7 @@ class PopulationUniqueness(AcrossModel):
     False
     """
 
+    thresholds = (Share("threshold"),)
     protects_from: ClassVar[str] = "Linking a record for sure without knowing that the person is in the table."
     leaves_open: ClassVar[str] = "An attacker who knows who is in the table; and estimates may be wrong."
 
@@ -102,11 +104,6 @@ class PopulationUniqueness(AcrossModel):
         return False
 
     @property
-    def asked(self) -> float:
-        """The threshold."""
-        return self.threshold
-
-    @property
     def by_class(self) -> KAnonymity:
         """Nobody alone."""
         return KAnonymity(k=2)
@@ -131,8 +128,8 @@ class PopulationUniqueness(AcrossModel):
         distinct, counts = np.unique(sizes, return_counts=True)
         n = int(sizes.sum())
         everyone = max(self.size_of(background.whole.persons, background.everyone), n)
-        ways = {"zayatz": _uniques.zayatz, "pitman": _uniques.pitman, "snb": _uniques.snb}
-        estimates = ([ways[name](distinct, counts, everyone) for name in names] for names in self._rounds(n, everyone))
+        rounds = self._rounds(n, everyone)
+        estimates = ([ESTIMATORS[name](distinct, counts, everyone) for name in names] for names in rounds)
         return _format_share(_lowest(estimates, int(counts[0]) / n))
 
     def recount(self, census: Census) -> float | None:
@@ -142,8 +139,7 @@ class PopulationUniqueness(AcrossModel):
             return 0.0 if sizes else None
         n = sum(size * count for size, count in sizes.items())
         everyone = max(self.size_of(census.records, census.population), n)
-        ways = {"zayatz": _uniques_again.zayatz, "pitman": _uniques_again.pitman, "snb": _uniques_again.snb}
-        estimates = ([ways[name](sizes, everyone) for name in names] for names in self._rounds(n, everyone))
+        estimates = ([RECOUNTS[name](sizes, everyone) for name in names] for names in self._rounds(n, everyone))
         return _format_share(_lowest(estimates, sizes[1] / n))
 
     def _rounds(self, n: int, everyone: int) -> Sequence[Sequence[str]]:
@@ -151,20 +147,6 @@ class PopulationUniqueness(AcrossModel):
         if self.estimator != "dankar":
             return ((self.estimator,),)
         return (("pitman",), ("zayatz",)) if n <= _SMALL * everyone else (("snb", "zayatz"),)
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare numbers of six digits."""
-        return attained is None or attained <= self.threshold
-
-    def relaxed(self, attained: float | None) -> PopulationUniqueness | None:
-        """Return the same model with the attainable share."""
-        told = None if attained is None else brief(attained, up=True)
-        return None if told is None or told >= 1.0 else self.replace(threshold=told)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """Larger shares."""
-        return list_thresholds(self.threshold, 1.0)[1:]
 
 
 def _format_share(value: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
@@ -11,9 +11,11 @@ from pydantic import Field
 
 from shoal.encoding.types import Floats, Ints
 from shoal.frequencies.frequencies import Background, Classes
+from shoal.models._conditions import Condition
 from shoal.models._exact import compare_ratio, decimal
 from shoal.models._scores import score_by_tail
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._thresholds import ValueCount
 from shoal.models.base import Census, Holds
 
 _C = 3.0
@@ -42,6 +44,7 @@ class RecursiveLDiversity(SensitiveModel):
     True
     """
 
+    thresholds = (ValueCount("l"),)
     protects_from: ClassVar[str] = "Naming a person's value after ruling out some: none that is left is too likely."
     leaves_open: ClassVar[str] = "That the values of a class mean much the same, or are unlike those of the table."
     measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"c": _C, "l": 2},)
@@ -52,24 +55,13 @@ class RecursiveLDiversity(SensitiveModel):
     l: Annotated[int, Field(ge=2, strict=True)]  # noqa: E741 - the field's own letter
     """From which value on, by frequency, the rarer ones are counted."""
 
-    @property
-    def least_records(self) -> int:
-        """A class of fewer than l records has no l-th value."""
-        return self.l
-
-    @property
-    def least_values(self) -> int:
-        """There is an l-th value."""
-        return self.l
-
-    @property
-    def asked(self) -> int:
-        """The l that is asked for."""
-        return self.l
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether the l-th and rarer values weigh enough."""
         return self._depths(classes, background) >= self.l
+
+    def conditions(self, background: Background) -> Sequence[Condition]:
+        """Ask for enough records of the l-th value and rarer ones."""
+        return (Condition("tail", self.sensitive_columns, np.array([float(self.l)]), self.c),)
 
     def measure(self, classes: Classes, background: Background) -> int | None:
         """Return the greatest l that every class has."""
@@ -91,7 +83,7 @@ class RecursiveLDiversity(SensitiveModel):
         """Try one l after the other on each class."""
         c = Fraction(repr(self.c))
         depths = []
-        for (values, blank), size in zip(self.tally(census).rows, census.sizes.tolist(), strict=True):
+        for values, blank, size in self.rows(census):
             counts = sorted(values.values())
             most, rarer, depth = (counts[-1] if counts else 0) + blank, 0, len(counts)
             for index, count in enumerate(counts):  # from the rarest on
@@ -106,14 +98,4 @@ class RecursiveLDiversity(SensitiveModel):
 
     def score_classes(self, census: Census) -> Floats:
         """By the greatest l."""
-        return score_by_tail(census, self.tally(census), self.c)
-
-    def meets(self, attained: int | None) -> bool:
-        """Compare as integers."""
-        return attained is None or attained >= self.l
-
-    def relaxed(self, attained: int | None) -> RecursiveLDiversity | None:
-        """Return the same model with the attainable l."""
-        if attained is None or attained < 2:
-            return None
-        return RecursiveLDiversity(on=self.on, c=self.c, l=attained)
+        return score_by_tail(census, self.read_counts(census), self.c)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -12,7 +11,8 @@ from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.models._across import AcrossModel
 from shoal.models._exact import decimal
-from shoal.models._formatting import brief, list_thresholds, round_up
+from shoal.models._formatting import round_up
+from shoal.models._thresholds import Share
 from shoal.models.base import Census
 from shoal.models.k_anonymity import KAnonymity
 
@@ -40,16 +40,12 @@ class SampleUniqueness(AcrossModel):
     (True, False)
     """
 
+    thresholds = (Share("threshold"),)
     protects_from: ClassVar[str] = "Linking a record for sure: few records stand alone."
     leaves_open: ClassVar[str] = "Linking a record of a pair, right every other time; and the few that stand alone."
 
     threshold: Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)]
     """The greatest share of records that stand alone."""
-
-    @property
-    def asked(self) -> float:
-        """The threshold."""
-        return self.threshold
 
     @property
     def by_class(self) -> KAnonymity:
@@ -70,17 +66,3 @@ class SampleUniqueness(AcrossModel):
         """Count those who stand alone again."""
         sizes = census.sizes.tolist()
         return round_up(Fraction(sizes.count(1), sum(sizes))) if sizes else None
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained <= self.threshold
-
-    def relaxed(self, attained: float | None) -> SampleUniqueness | None:
-        """Return the same model with the attainable share."""
-        told = None if attained is None else brief(attained, up=True)
-        return None if told is None or told >= 1.0 else SampleUniqueness(threshold=told)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """Larger shares."""
-        return list_thresholds(self.threshold, 1.0)[1:]

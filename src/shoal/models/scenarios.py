@@ -16,7 +16,8 @@ from shoal.errors import PolicyError
 from shoal.frequencies.frequencies import Background, Classes
 from shoal.kernels.group import group
 from shoal.models._exact import compare_ratio, decimal, find_greatest_ratio
-from shoal.models._formatting import brief, list_thresholds, round_up
+from shoal.models._formatting import round_up
+from shoal.models._thresholds import RecordCount, ValueShare
 from shoal.models.base import Census, Holds, Need, PrivacyModel
 
 Attained = int | tuple[float, int]
@@ -62,6 +63,7 @@ class Scenarios(PrivacyModel):
     """
 
     classwise: ClassVar[bool] = False
+    thresholds = (ValueShare("confidence"), RecordCount("k"))
     protects_from: ClassVar[str] = (
         "Finding a person's record by some of the quasi-identifiers, as many or those that the scenario names: at "
         "least k records look alike in them."
@@ -106,21 +108,6 @@ class Scenarios(PrivacyModel):
     def sensitive_columns(self) -> tuple[str, ...]:
         """The columns whose values must not be too likely."""
         return () if self.on is None else (self.on,) if isinstance(self.on, str) else self.on
-
-    @property
-    def least_records(self) -> int:
-        """By itself a class of fewer records does not comply."""
-        return self.k if self.confidence is None else max(self.k, -(-1 // decimal(self.confidence)))
-
-    @property
-    def least_values(self) -> int:
-        """Fewer values than 1 by the share cannot all have that share at most."""
-        return 1 if self.confidence is None else -(-1 // decimal(self.confidence))
-
-    @property
-    def asked(self) -> Attained:
-        """The k, with the share where one is asked for."""
-        return self.k if self.confidence is None else (self.confidence, self.k)
 
     def scenarios(self, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Return the sets of columns that an attacker may know.
@@ -197,31 +184,10 @@ class Scenarios(PrivacyModel):
             return k
         worst = Fraction(0)
         for groups in counted:
-            rows = groups.tallies[self.sensitive_columns].rows
+            rows = groups.value_counts[self.sensitive_columns].rows
             for (values, blank), size in zip(rows, groups.sizes.tolist(), strict=True):
                 worst = max(worst, Fraction(min(max(values.values(), default=0) + blank, size), size))
         return round_up(worst), k
-
-    def meets(self, attained: Attained | None) -> bool:
-        """Compare k as integers, and the share as the decimal that is written."""
-        if attained is None or isinstance(attained, int):
-            return attained is None or attained >= self.k
-        return attained[1] >= self.k and attained[0] <= (self.confidence or 1.0)
-
-    def relaxed(self, attained: Attained | None) -> Scenarios | None:
-        """Return the same scenarios with what is attainable."""
-        share, k = attained if isinstance(attained, tuple) else (None, attained)
-        if k is None or k < 2 or (share is not None and share >= 1.0):
-            return None
-        return self.replace(k=k, confidence=None if share is None else brief(share, up=True))
-
-    @property
-    def weaker_thresholds(self) -> Sequence[Attained]:
-        """Fewer records first, then larger shares."""
-        if self.confidence is None:
-            return range(1, self.k)
-        shares = list_thresholds(self.confidence, 1.0)[1:]
-        return [*((self.confidence, k) for k in range(2, self.k)), *((share, self.k) for share in shares)]
 
 
 def _joined(classes: Classes, group_of: Ints, count: int) -> Classes:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from shoal.encoding.types import Floats
-from shoal.frequencies.frequencies import Background, Classes
+from shoal.encoding.types import Floats, Ints
+from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.models._closeness import Distance, Distances
+from shoal.models._conditions import Condition, find_shares, label_values, order_values
 from shoal.models._exact import decimal
-from shoal.models._formatting import brief, list_thresholds, round_up
-from shoal.models._movers import furthest
+from shoal.models._formatting import round_up
+from shoal.models._movers import find_greatest_distance
 from shoal.models._scores import score_by_distance, score_by_ordered_distance
 from shoal.models._sensitive import SensitiveModel
+from shoal.models._shares import least_for_share
+from shoal.models._thresholds import Share
 from shoal.models.base import Census, Holds, Need
 
 
@@ -46,6 +50,7 @@ class TCloseness(SensitiveModel):
     True
     """
 
+    thresholds = (Share("t"),)
     protects_from: ClassVar[str] = "Learning much about a person's value beyond what the whole table says of everyone."
     leaves_open: ClassVar[str] = "That a rare value is many times as likely in a class as in the table."
     measured_with: ClassVar[tuple[Mapping[str, Any], ...]] = ({"t": 1}, {"t": 1, "distance": "ordered"})
@@ -68,15 +73,35 @@ class TCloseness(SensitiveModel):
         by: dict[str, tuple[Need, ...]] = {"equal": (), "ordered": ("order",), "hierarchical": ("hierarchy",)}
         return ("counts", "values", "table", *by[self.distance])
 
-    @property
-    def asked(self) -> float:
-        """The t that is asked for."""
-        return self.t
-
     def holds(self, classes: Classes, background: Background) -> Holds:
         """Return for each class whether it is near enough."""
         distances = Distances.of(self.sensitive_columns, self.distance, classes, background)
         return distances.at_most(decimal(self.t)) & (classes.sizes > 0)
+
+    def least_with(self, background: Background, frequencies: Frequencies) -> Ints:
+        """Return how many records a class needs so that one record of a value is no greater share than it may be.
+
+        By equal distances the share of a value is above that in the table by no more than t.
+        """
+        if self.distance != "equal" or frequencies.subjects is not None:
+            return super().least_with(background, frequencies)
+        likely = self.likely_values(background, frequencies)
+        return np.maximum(least_for_share(likely + float(self.t)), self.least_of(background))
+
+    def conditions(self, background: Background) -> Sequence[Condition] | None:
+        """Ask what a class has too much of: of each value, of all up to each, or of each label of a level."""
+        names = self.sensitive_columns
+        shares = find_shares(names, background)
+        if self.distance == "equal":
+            return (Condition("surplus", names, shares, self.t),)
+        places = (order_values if self.distance == "ordered" else label_values)(names, background)
+        if places is None:
+            return None
+        layers = np.atleast_2d(places)
+        numbers = np.bincount(layers.ravel(), np.tile(shares, len(layers)), minlength=1).astype(np.float64)
+        steps = max(len(shares) - 1, 1) if self.distance == "ordered" else len(layers)
+        form: Literal["ordered", "surplus"] = "ordered" if self.distance == "ordered" else "surplus"
+        return (Condition(form, names, numbers, self.t * steps, layers),)
 
     def measure(self, classes: Classes, background: Background) -> float | None:
         """Return the greatest distance of a class."""
@@ -88,31 +113,18 @@ class TCloseness(SensitiveModel):
 
     def recount(self, census: Census) -> float | None:
         """Measure each class again, by the definitions of the paper."""
-        tally = self.tally(census)
+        counted = self.read_counts(census)
         if not len(census.sizes):
             return None
-        if (self.distance == "ordered" and not tally.ranked) or (self.distance == "hierarchical" and not tally.paths):
+        if (self.distance == "ordered" and not counted.ranked) or (
+            self.distance == "hierarchical" and not counted.paths
+        ):
             return 1.0  # nobody can say how far its values are apart
-        return round_up(furthest(tally, self.distance))
+        return round_up(find_greatest_distance(counted, self.distance))
 
     def score_classes(self, census: Census) -> Floats | None:
         """By the distance; no quick way is known in a hierarchy."""
         if self.distance == "hierarchical":
             return None
         score = score_by_distance if self.distance == "equal" else score_by_ordered_distance
-        return score(census, self.tally(census))
-
-    def meets(self, attained: float | None) -> bool:
-        """Compare the decimals that are written."""
-        return attained is None or attained <= self.t
-
-    def relaxed(self, attained: float | None) -> TCloseness | None:
-        """Return the same model with the attainable t."""
-        if attained is None or attained >= 1.0:
-            return None
-        return TCloseness(on=self.on, t=brief(attained, up=True), distance=self.distance)
-
-    @property
-    def weaker_thresholds(self) -> Sequence[float]:
-        """From just below 1 down to what is asked."""
-        return list_thresholds(self.t, 1.0)[1:]
+        return score(census, self.read_counts(census))

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.encoding.progress import choose_progress
 from shoal.encoding.types import Progress, silent
 from shoal.engines import open_engine
-from shoal.engines.base import RowMapping
+from shoal.engines.base import RowMapping, TableEngine
 from shoal.engines.blocks import can_cut
 from shoal.engines.dictionary import TableDictionary
-from shoal.errors import Infeasible, OverBudget
+from shoal.engines.formulas import prefix_name
+from shoal.engines.keys import Key
+from shoal.engines.limits import find_uncuttable
+from shoal.errors import Infeasible, Misfit, OverBudget
 from shoal.pipeline.anatomy import publish_in_two
 from shoal.pipeline.blocks import release_in_blocks
-from shoal.pipeline.manifest import describe_release
+from shoal.pipeline.ends import list_ended_columns
+from shoal.pipeline.formulas import publish_harmless
 from shoal.pipeline.output_forms import add_form
+from shoal.pipeline.perturb import NoRecoding
 from shoal.pipeline.prepare import Prepared, prepare
-from shoal.pipeline.pseudonyms import Key
-from shoal.pipeline.publish import Published, publish
-from shoal.pipeline.relaxations import explained
-from shoal.pipeline.release import Release
+from shoal.pipeline.publish import Published, publish, publish_perturbed
+from shoal.pipeline.relaxations import explain
+from shoal.pipeline.release import Release, verify_release
 from shoal.pipeline.solve import Solution, find_limits, solve
-from shoal.pipeline.verify import Claims, verify_published
+from shoal.pipeline.verify import Claims
 from shoal.policy import Policy
+from shoal.policy.outputs import Generalized
 
 
 def anonymize(
@@ -33,7 +39,7 @@ def anonymize(
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
     memory: str | int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     bound: LowerBound | None = None,
     key: Key | None = None,
     **options: Any,
@@ -50,19 +56,22 @@ def anonymize(
     memory
         For files that may be larger than memory: how much the data may take, for example ``"4GB"``, on top of the
         program itself (about 0.3 GB). A Parquet or CSV file, a folder of them, or a pattern such as
-        ``data/*.parquet`` is then counted part by part, and :meth:`Release.write` writes part by part. Distinct
-        records that do not fit are an error before the memory is used up.
+        ``data/*.parquet`` is then counted part by part, and :meth:`Release.write` writes part by part. Where the
+        distinct records do not fit, the table is cut into blocks; what does not fit even so is an error before the
+        memory is used up.
     progress
-        Called with what is being done, how much is done, and how much there is.
+        Called with what is being done, how much is done, and how much there is; by default
+        nothing is, but a line in a notebook.
     bound
         How to find what no local recoding can go below, which is told with a local release; by default in about a
         tenth of the time that the release takes. ``LowerBound(effort=10)`` spends about ten seconds on it.
     key
-        Where the policy asks for pseudonyms: the key, as bytes or as the path of its file; by default it is taken from
-        the environment (``SHOAL_KEY``). It is written nowhere.
+        Where the policy asks for pseudonyms, or for dates that are shifted: the key, as bytes or as the path of its
+        file; by default it is taken from the environment (``SHOAL_KEY``). It is written nowhere.
     options
-        How to read a file: ``delimiter``, ``quote``, ``encoding``, ``sheet``; for a Spark table ``fits`` and ``block``
-        (:mod:`shoal.engines.spark`).
+        How to read a file, over what the policy's ``read`` block says: ``header``, ``delimiter``, ``decimal``,
+        ``missing``, ``dates``, … (:class:`shoal.policy.ReadOptions`); for a Spark table, or with ``memory``, ``fits``
+        and ``block``: how many distinct records are held, and have a block where there are more.
 
     Raises
     ------
@@ -82,15 +91,28 @@ def anonymize(
     """
     policy = Policy.of(policy)
     engine = open_engine(table, policy, memory=memory, **options)
-    with engine.watch(progress) as told:
+    with engine.watch(choose_progress() if progress is None else progress) as told:
         engine = engine.telling(told)
-        try:
-            prepared = prepare(engine, policy, key)
-        except OverBudget:
-            if not can_cut(engine):
-                raise
+        prepared = _prepare_whole(engine, policy, key)
+        if prepared is None:
+            assert can_cut(engine)
             return release_in_blocks(engine, policy, told)
         return release_counted(prepared, told, bound)
+
+
+def _prepare_whole(engine: TableEngine, policy: Policy, key: Key | None) -> Prepared | None:
+    """Return a table that is prepared, or nothing where its records do not fit and blocks of them may do.
+
+    What was counted in vain is let go with the error that tells so.
+    """
+    try:
+        return prepare(engine, policy, key)
+    except OverBudget as error:
+        if not can_cut(engine):
+            raise
+        if faults := find_uncuttable(policy):
+            raise Misfit([*error.faults, *faults]) from None
+    return None
 
 
 def release_counted(prepared: Prepared, progress: Progress = silent, bound: LowerBound | None = None) -> Release:
@@ -99,39 +121,51 @@ def release_counted(prepared: Prepared, progress: Progress = silent, bound: Lowe
         progress("grouping", 0, 0)
         published, groups = publish_in_two(prepared.named, prepared.policy)
         return release_verified(prepared, published, Claims(recoding=groups), progress)
+    if not prepared.policy.quasi_identifiers:
+        progress("perturbing", 0, 0)
+        published = publish_perturbed(prepared.named, prepared.policy)
+        return release_verified(prepared, published, Claims(recoding=NoRecoding(), bounds=published.bounds), progress)
+    published, claims = _solve_and_publish(prepared, progress, bound)
+    return release_verified(prepared, published, claims, progress)
+
+
+def _solve_and_publish(prepared: Prepared, progress: Progress, bound: LowerBound | None) -> tuple[Published, Claims]:
+    """Return what is published; the encoded table, which nobody needs from here on, makes room for the audit."""
     solution = _solve(prepared, progress, bound)
     classes = publish(prepared.named, prepared.policy, solution.encoded, solution.publication)
-    published = add_form(classes, prepared.words)
     claims = Claims(recoding=solution.recoding, attained=solution.attained, loss=solution.loss, bound=solution.bound)
-    return release_verified(prepared, published, claims, progress)
+    claims = replace(claims, bounds=classes.bounds)
+    return add_form(classes, prepared.words), claims
 
 
 def release_verified(prepared: Prepared, published: Published, claims: Claims, progress: Progress) -> Release:
     """Let the engine hold what is published, verify it, and return the release; nothing leaves otherwise."""
+    published = publish_harmless(published, prepared.policy)
     mapping = RowMapping(
-        original=prepared.given, published=published.table, rows=published.rows, subjects=published.owner.subjects
+        typed=tuple(_list_typed(prepared)),
+        original=prepared.given,
+        published=published.table,
+        rows=published.rows,
+        subjects=published.owner.subjects,
     )
     held = prepared.engine.publish(mapping)
     progress("auditing", 0, 0)
-    return Release(
-        policy=prepared.policy,
-        audit=verify_published(prepared, published, claims, held),
-        recoding=claims.recoding,
-        manifest=describe_release(prepared.words, claims.recoding, prepared.engine),
-        published=held,
-        details=published,
-        prepared=prepared,
-        claimed_loss=claims.loss,
-    )
+    return verify_release(prepared, published, claims, held)
+
+
+def _list_typed(prepared: Prepared) -> Iterator[str]:
+    """Yield the columns that are given as intervals, by their published names."""
+    output = prepared.policy.output
+    for name in list_ended_columns(prepared.words) if isinstance(output, Generalized) and output.typed else ():
+        yield prefix_name(name) if prepared.policy.hygiene.prefixes else name
 
 
 def _solve(prepared: Prepared, progress: Progress, bound: LowerBound | None) -> Solution:
-    """Return what a search finds, or say what stands in its way."""
     try:
         return solve(prepared.words, progress).bounded(bound, progress)
     except Infeasible as error:
         known = find_limits(prepared.words)
-        raise explained(error, prepared.policy, lambda other: _try(prepared.words, other), known) from None
+        raise explain(error, prepared.policy, lambda other: _try(prepared.words, other), known) from None
 
 
 def _try(words: TableDictionary, policy: Policy) -> float:

@@ -9,15 +9,20 @@ from typing import Any
 from shoal.auditing import AttackPlan, Audit, CompanionTable, Fidelity, OriginalTable, OwnerView, audit_table
 from shoal.auditing.attacks import Asked
 from shoal.auditing.audit_policy import read_audit_policy
-from shoal.auditing.checks import check_of
+from shoal.auditing.checks import make_check
 from shoal.auditing.hygiene import blocks_faults
-from shoal.encoding.types import Progress, silent
+from shoal.encoding.progress import choose_progress
+from shoal.encoding.read_options import ReadOptions
+from shoal.encoding.types import Progress
 from shoal.engines import open_engine
 from shoal.engines.base import TableEngine
 from shoal.engines.counted import CountedTable
 from shoal.engines.dictionary import TableDictionary
+from shoal.engines.formulas import read_published
+from shoal.engines.keys import Key
+from shoal.engines.limits import BOTH_TABLES
 from shoal.engines.locations import Location
-from shoal.engines.memory.source import open_table
+from shoal.engines.memory.source import open_in_memory
 from shoal.engines.treatments import treat
 from shoal.errors import Misfit
 from shoal.pipeline.check import word_faults
@@ -25,7 +30,7 @@ from shoal.pipeline.verify import check_order
 from shoal.policy import Policy
 from shoal.policy.published_columns import needed_columns
 
-_READING = ("delimiter", "quote", "encoding", "sheet")
+_READING = tuple(ReadOptions.model_fields)
 
 
 def audit(  # noqa: PLR0913 - the options of a verb, by name
@@ -40,7 +45,8 @@ def audit(  # noqa: PLR0913 - the options of a verb, by name
     earlier: Sequence[object] = (),
     beside: object = None,
     memory: str | int | None = None,
-    progress: Progress = silent,
+    key: Key | None = None,
+    progress: Progress | None = None,
     **known: Any,
 ) -> Audit:
     """Count a published table again and say what holds.
@@ -74,11 +80,15 @@ def audit(  # noqa: PLR0913 - the options of a verb, by name
         beside the first by default.
     memory
         For files that may be larger than memory, as for :func:`shoal.anonymize`.
+    key
+        The owner's key, where the policy shifts dates and the original is given: ``SHOAL_KEY`` of the environment by
+        default.
     progress
-        Called with what is being done, how much is done, and how much there is.
+        Called with what is being done, how much is done, and how much there is; by default
+        nothing is, but a line in a notebook.
     known
         The fields of ``owner``, for short: ``subjects``, ``requested_k`` (or ``asks``), ``weights``, ``rows``. And how
-        to read the file of the original: ``delimiter``, ``quote``, ``encoding``, ``sheet``.
+        to read the file of the original, over what the policy says (:class:`shoal.policy.ReadOptions`).
 
     Examples
     --------
@@ -93,12 +103,12 @@ def audit(  # noqa: PLR0913 - the options of a verb, by name
     view, policy = _owner_view(owner, known), read_audit_policy(policy)
     compared = Fidelity() if statistics is True else statistics or None
     if compared is not None and original is None:
-        raise Misfit("statistics compare the published table with the original", hint="give original=")
+        raise Misfit([BOTH_TABLES])
     found = open_published(table, policy, memory)
-    with found.watch(progress) as told:
+    with found.watch(choose_progress() if progress is None else progress) as told:
         published = found.telling(told).count()
         source = None if original is None else open_original(original, policy, memory, how).telling(told)
-        before = None if source is None else look_at(source, found.columns, policy)
+        before = None if source is None else look_at(source, found.columns, policy, key)
         checked = audit_table(
             published,
             policy,
@@ -106,11 +116,7 @@ def audit(  # noqa: PLR0913 - the options of a verb, by name
             owner=view,
             companion=CompanionTable.of(beside, table, policy),
             statistics=_within_memory(compared, found),
-            attacks=AttackPlan(
-                chosen=attacks,
-                external=None if external is None else treat(open_table(external).table, policy).frame,
-                earlier=tuple(open_published(one, policy).count().frame for one in earlier),
-            ),
+            attacks=_plan_attacks(attacks, external, earlier, policy, key),
             progress=told,
             path=Path(table) if isinstance(table, (str, Path)) and memory is None else None,
         )
@@ -118,7 +124,7 @@ def audit(  # noqa: PLR0913 - the options of a verb, by name
             return checked
         # a table that was handed over may be a part of what the files hold that it is read from
         files = found.sources if isinstance(table, (str, Path)) else ()
-        return _add_what_counts_lose(checked, published, found, before, source, files)
+        return _add_what_counts_lose(checked, published, found, before, source, files, key=key)
 
 
 def _add_what_counts_lose(
@@ -128,19 +134,32 @@ def _add_what_counts_lose(
     original: OriginalTable,
     source: TableEngine,
     files: Sequence[Location],
+    *,
+    key: Key | None,
 ) -> Audit:
     """Return an audit of a counted table with what counts do not tell: its order and its bytes."""
-    checks = [check_order(found, published, source, original)]
+    checks = [check_order(found, published, source, original, key)]
     for path in files:
         blocks = found.raw_bytes(path)
-        checks.append(check_of("bytes", blocks_faults(blocks, found.default_format, published.frame, original.frame)))
+        shown, raw = published.frame, original.frame
+        faults = blocks_faults(blocks, found.default_format, shown, raw, delimiter=found.delimiter)
+        checks.append(make_check("bytes", faults))
     for check in checks:
         checked = checked.having(check)
     return checked
 
 
+def _plan_attacks(
+    chosen: Asked, external: object, earlier: Sequence[object], policy: Policy, key: Key | None
+) -> AttackPlan:
+    return AttackPlan(
+        chosen=chosen,
+        external=None if external is None else treat(open_in_memory(external).table, policy, key).frame,
+        earlier=tuple(read_published(open_published(one, policy).count().frame, policy) for one in earlier),
+    )
+
+
 def _owner_view(owner: OwnerView | None, known: dict[str, Any]) -> OwnerView:
-    """Return what the owner tells, as one value or field by field."""
     if not known:
         return owner or OwnerView()
     if owner is not None:
@@ -172,12 +191,12 @@ def open_original(table: object, policy: Policy, memory: str | int | None, how: 
     ).name_all_columns()
 
 
-def look_at(source: TableEngine, shown: Sequence[str], policy: Policy) -> OriginalTable:
+def look_at(source: TableEngine, shown: Sequence[str], policy: Policy, key: Key | None = None) -> OriginalTable:
     """Return an original table, treated as the policy says; one that losses cannot be measured against is refused."""
     names = [name for name in source.columns if name in {*shown, *needed_columns(source.columns, policy)}]
-    words = TableDictionary(treat(source.count(names, "counting the original"), policy), policy)
+    words = TableDictionary(treat(source.count(names, "counting the original"), policy, key), policy)
     roles = ("quasi_identifiers", "sensitive", "subject", *(f"models[{n}].on" for n in range(len(policy.models))))
     misfits = [fault for fault in word_faults(words) if fault.kind == "fault" and fault.where.startswith(roles)]
     if misfits:
         raise Misfit(misfits)
-    return OriginalTable(words.table, policy)
+    return OriginalTable(words)

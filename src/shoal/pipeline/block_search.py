@@ -17,7 +17,7 @@ from shoal.engines.blocks import BLOCK, ERROR, HIGH, LOW, SPLIT, codes_in, count
 from shoal.engines.counted import COUNTS
 from shoal.errors import ShoalError
 from shoal.frequencies.frequencies import Frequencies, SensitiveColumn
-from shoal.pipeline.encode import Part, count_codes
+from shoal.pipeline.encode import BlockShare, count_codes
 from shoal.pipeline.publish import divide_records, rank_classes
 from shoal.pipeline.solve import solve_encoded
 from shoal.policy import Policy
@@ -69,7 +69,7 @@ class BlockSearch:
             forced_suppression=nobody,
             record_counts=counts,
         )
-        encoded = replace(encoded, part=Part(self.whole, self.allowed[block]))
+        encoded = replace(encoded, part=BlockShare(self.whole, self.allowed[block]))
         classes = solve_encoded(encoded, self.policy).publication
         numbers = pl.Series(np.arange(table.num_rows))
         kept = pl.DataFrame([numbers.alias("row"), numbers.alias("index")])

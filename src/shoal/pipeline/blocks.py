@@ -1,35 +1,29 @@
-"""release_in_blocks(): a table whose combinations do not fit one machine, cut first; then each block is searched.
+"""release_in_blocks(): a table whose combinations do not fit is cut first; then each block is searched.
 
 A union of blocks that each hold is a table that holds; docs/spark.md tells for which promises, and
-:func:`shoal.engines.limits.uncuttable` what is refused.
+:func:`shoal.engines.limits.find_uncuttable` what is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing import Audit, OriginalTable, OwnerView
-from shoal.auditing.checks import check_of
-from shoal.auditing.truth import Pair, truth_faults
+from shoal.auditing import OwnerView
 from shoal.encoding.types import Codes, Progress
 from shoal.engines.blocks import BlockEngine, BlockPieces, CutRequest, CutTable, NumberedColumn
-from shoal.engines.columns import plain
-from shoal.engines.counted import CountedTable
-from shoal.engines.limits import uncuttable
-from shoal.engines.treatments import treat
-from shoal.errors import AuditFailed, Fault, Infeasible, Misfit
+from shoal.errors import Infeasible
 from shoal.pipeline.block_search import BlockSearch
 from shoal.pipeline.encode import Encoded, encode
-from shoal.pipeline.manifest import describe_release
-from shoal.pipeline.prepare import Prepared, look_up
+from shoal.pipeline.formulas import publish_harmless
+from shoal.pipeline.prepare import Prepared, look_up, require_all_records
 from shoal.pipeline.publish import Published
-from shoal.pipeline.release import Release
-from shoal.pipeline.verify import audit_published
+from shoal.pipeline.release import Release, verify_release
+from shoal.pipeline.verify import Claims
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 
 
@@ -38,8 +32,8 @@ class InBlocks:
     """What is told of a recoding that was found block by block: no driver holds its classes."""
 
     blocks: int
-    classes: int
     largest: int
+    classes: int = 0
     proof: None = None
     rounds: tuple[()] = ()
 
@@ -59,22 +53,32 @@ def release_in_blocks(engine: BlockEngine, policy: Policy, progress: Progress) -
     Raises
     ------
     Misfit, Infeasible, AuditFailed
-        As :func:`shoal.anonymize`; also what a policy asks for that blocks cannot keep.
+        As :func:`shoal.anonymize`.
     """
-    faults = uncuttable(policy, engine.count_combinations())
-    if faults:
-        raise Misfit(faults)
-    given = engine.count_marginals()
+    given = engine.count_marginals(policy)
+    require_all_records(engine, given)
     words = look_up(given, policy)
     prepared = Prepared(engine=engine, given=given, words=words, named=words.table)
     learned = encode(words)
     problem = policy.algorithm.to_classwise(learned.problem(policy))
     problem.begin()  # raises where not even all records together keep the promises
     request = CutRequest(columns=list(_number_columns(prepared, learned)), problem=problem)
+    pieces, recoding = _search(engine, request, policy, learned)
+    published, held = publish_harmless(_publish(pieces), policy), pieces.publish()
+    progress("auditing", 0, 0)
+    shown = [published.table.frame[name].alias(str(index)) for index, name in enumerate(policy.quasi_identifiers)]
+    recoding = replace(recoding, classes=pl.DataFrame(shown).n_unique())
+    return verify_release(prepared, published, Claims(recoding=recoding), held)
+
+
+def _search(engine: BlockEngine, request: CutRequest, policy: Policy, learned: Encoded) -> tuple[BlockPieces, InBlocks]:
+    """Cut a table and let its blocks be searched; nothing of the cut table is held any more when they are."""
     with engine.cut(request) as cut:
         pieces = cut.search(_plan_search(cut, policy, learned))
-        blocks, largest = len(cut.blocks), max(block.combinations for block in cut.blocks)
-    return _verify(prepared, pieces, (blocks, largest), progress)
+        recoding = InBlocks(blocks=len(cut.blocks), largest=max(block.combinations for block in cut.blocks))
+    if error := pieces.find_error():
+        raise Infeasible(error)
+    return pieces, recoding
 
 
 def _number_columns(prepared: Prepared, learned: Encoded) -> Iterator[NumberedColumn]:
@@ -116,45 +120,7 @@ def _plan_search(cut: CutTable, policy: Policy, learned: Encoded) -> BlockSearch
     )
 
 
-def _verify(prepared: Prepared, pieces: BlockPieces, size: tuple[int, int], progress: Progress) -> Release:
-    """Publish what was found, count it again where it lies, and compare it with what was decided."""
-    if error := pieces.find_error():
-        raise Infeasible(error)
-    held = pieces.publish()
-    progress("auditing", 0, 0)
-    published = Published(table=held.count(what="auditing"), owner=OwnerView(), classes=pl.Series([], dtype=pl.Int64))
-    audit = audit_published(prepared, published.table, published.owner, {})
-    audit = _add_truth(audit, pieces, prepared.original)
-    faults = [*audit.failures(), *_lost_faults(pieces, published.table), *held.uncounted_faults()]
-    if faults:
-        raise AuditFailed(faults)
-    recoding = InBlocks(blocks=size[0], classes=audit.classes, largest=size[1])
-    return Release(
-        policy=prepared.policy,
-        audit=audit,
-        recoding=recoding,
-        manifest=describe_release(prepared.words, recoding, prepared.engine),
-        published=held,
-        details=published,
-        prepared=prepared,
-    )
-
-
-def _add_truth(audit: Audit, pieces: BlockPieces, original: OriginalTable) -> Audit:
-    """Return an audit with what the pairs of value and text tell: no record is at hand that could be compared."""
-    pairs = {name: _read_pairs(found, name, original.policy) for name, found in pieces.count_pairs().items()}
-    return audit.having(check_of("truth", truth_faults(pairs, original)))
-
-
-def _read_pairs(found: pl.DataFrame, name: str, policy: Policy) -> list[Pair]:
-    values = treat(CountedTable(pl.DataFrame([found["value"].alias(name)])), policy).frame[name]
-    texts = plain(values).cast(pl.String).to_list()
-    return [Pair(*pair) for pair in zip(texts, found["text"], found["suppressed"], strict=True)]
-
-
-def _lost_faults(pieces: BlockPieces, published: CountedTable) -> list[Fault]:
-    """Return a fault where there are other records than were decided."""
-    decided = pieces.count_records()
-    if decided == published.records:
-        return []
-    return [Fault("another table than was decided is held", got=f"{published.records} records of {decided}")]
+def _publish(pieces: BlockPieces) -> Published:
+    """Return what was decided for each combination, as far as a driver can hold it; its records lie elsewhere."""
+    nobody = pl.Series([], dtype=pl.Int64)
+    return Published(table=pieces.count(), owner=OwnerView(), classes=nobody, pairs=pieces.count_pairs())

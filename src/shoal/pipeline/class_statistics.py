@@ -1,4 +1,4 @@
-"""describe_classes(): mean and variance of numbers, and how often other values occur, class by class."""
+"""tabulate_classes(): mean and variance of numbers, and how often other values occur, class by class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.policy.outputs import STATISTICS, least_class
 _MICROSECONDS = 86_400_000_000
 
 
-def describe_classes(published: Published, words: TableDictionary) -> pl.DataFrame:
+def tabulate_classes(published: Published, words: TableDictionary) -> pl.DataFrame:
     """Return the statistics of each class of a published table, but for the suppressed records.
 
     Where fewer values are known than every class has records in a class, its mean and variance are not told. A record

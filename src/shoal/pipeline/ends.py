@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import polars as pl
 
 from shoal.encoding.domains import Domain, Kind
 from shoal.encoding.labels import Number, read_label
-from shoal.engines.columns import kind_of, plain
+from shoal.engines.columns import kind_of
 from shoal.engines.dictionary import TableDictionary
-from shoal.hierarchies.base import Hierarchy
-from shoal.policy import Policy
+from shoal.hierarchies._steps import Step
 
 End = Number | datetime
 Ends = tuple[End, End]
 
 
-def ended_columns(frame: pl.DataFrame, policy: Policy) -> list[str]:
+def list_ended_columns(words: TableDictionary) -> list[str]:
     """Return the quasi-identifiers that have ends: those of numbers and of dates, if ends are asked for."""
-    if not policy.output.has_ends:
+    if not words.policy.output.has_ends:
         return []
-    names = [name for name in frame.columns if name in policy.quasi_identifiers]
-    return [name for name in names if kind_of(plain(frame[name])) in ("integer", "float", "date", "datetime")]
+    names = [name for name in words.table.frame.columns if name in words.policy.quasi_identifiers]
+    return [name for name in names if kind_of(words.values(name)) not in ("text", "boolean")]
 
 
 def add_ends(published: pl.DataFrame, words: TableDictionary) -> pl.DataFrame:
     """Return a published table with ``age.low`` and ``age.high`` after each column ``age`` of numbers or dates."""
-    policy = words.policy
-    for name in ended_columns(words.table.frame, policy):
+    for name in list_ended_columns(words):
         kind = kind_of(words.values(name))
-        vague = _vague(words.domain(name), policy.quasi_identifiers[name].hierarchy)
+        vague = _vague(words.domain(name), words.steps(name))
         texts = published[name].alias("values")
-        ends = {text: None if text in vague else ends_of(text, kind) for text in texts.unique().to_list()}
+        ends = {text: None if text in vague else read_ends(text, kind) for text in texts.unique().to_list()}
         index = published.columns.index(name) + 1
         for side, suffix in enumerate(("low", "high")):
             numbers = [found[side] if (found := ends[text]) is not None else None for text in texts.to_list()]
@@ -41,14 +40,14 @@ def add_ends(published: pl.DataFrame, words: TableDictionary) -> pl.DataFrame:
     return published
 
 
-def ends_of(text: str | None, kind: Kind) -> Ends | None:
+def read_ends(text: str | None, kind: Kind) -> Ends | None:
     """Return the least and the greatest value that a text speaks of, ``None`` where it does not say.
 
     Examples
     --------
-    >>> ends_of("[20, 25)", "integer"), ends_of("{7, 9, 8}", "integer"), ends_of("*", "integer")
+    >>> read_ends("[20, 25)", "integer"), read_ends("{7, 9, 8}", "integer"), read_ends("*", "integer")
     ((20, 24), (7, 9), None)
-    >>> [str(end.date()) for end in ends_of("1995-02", "date")]
+    >>> [str(end.date()) for end in read_ends("1995-02", "date")]
     ['1995-02-01', '1995-02-28']
     """
     is_number = kind in ("integer", "float")
@@ -77,9 +76,8 @@ def _typed(numbers: list[End | None], kind: Kind) -> pl.Series:
     return pl.Series(numbers, dtype=pl.Int64 if whole else pl.Float64, strict=False)
 
 
-def _vague(domain: Domain, hierarchy: Hierarchy | None) -> set[str]:
+def _vague(domain: Domain, steps: Iterable[Step]) -> set[str]:
     """Return labels that stand for other values and are no ranges, whatever they look like."""
-    steps = hierarchy.steps(domain) if hierarchy is not None and len(domain) else ()
     return {
         label
         for step in steps

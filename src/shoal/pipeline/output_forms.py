@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.engines.columns import codes_of, domain_of, plain
-from shoal.engines.counted import CountedTable
+from shoal.engines.columns import codes_of
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, TableError
-from shoal.pipeline.anatomy_groups import most_diverse
-from shoal.pipeline.class_statistics import describe_classes
-from shoal.pipeline.ends import add_ends, ended_columns
+from shoal.pipeline.anatomy import find_largest_l
+from shoal.pipeline.class_statistics import tabulate_classes
+from shoal.pipeline.ends import add_ends, list_ended_columns
 from shoal.pipeline.publish import Published
-from shoal.policy import Policy
 from shoal.policy.outputs import Anatomy, Statistics, least_class
 from shoal.policy.published_columns import published_columns
 
@@ -29,16 +27,16 @@ def add_form(published: Published, words: TableDictionary) -> Published:
     frame, policy = add_ends(published.table.frame, words), words.policy
     if not isinstance(policy.output, Statistics):
         return replace(published, table=published.table.with_frame(frame))
-    statistics = describe_classes(published, words)
+    statistics = tabulate_classes(published, words)
     numbers = published.classes.cast(pl.Int64).alias(policy.output.number)
     table = published.table.with_frame(frame.hstack([numbers]))
     return replace(published, table=table, companions={"statistics": statistics})
 
 
-def output_faults(table: CountedTable, policy: Policy) -> Iterator[Fault]:
+def output_faults(words: TableDictionary) -> Iterator[Fault]:
     """Yield what keeps a table from being released in a form, and what the form tells."""
-    frame = table.frame
-    yield from _names(frame, policy)
+    policy = words.policy
+    yield from _names(words)
     if isinstance(policy.output, Statistics):
         least = least_class(policy)
         which = "are those numbers" if least == 2 else "and their range are often those numbers"
@@ -50,15 +48,15 @@ def output_faults(table: CountedTable, policy: Policy) -> Iterator[Fault]:
             "warning",
         )
     if isinstance(policy.output, Anatomy):
-        yield from _anatomy(table, policy)
+        yield from _anatomy(words)
 
 
-def _names(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
-    """Yield columns of the release that would have the same name."""
-    shown = published_columns(frame.columns, policy)
+def _names(words: TableDictionary) -> Iterator[Fault]:
+    policy = words.policy
+    shown = published_columns(words.table.frame.columns, policy)
     added = [] if policy.output.numbered is None else [policy.output.numbered]
     try:
-        added += [f"{name}.{end}" for name in ended_columns(frame, policy) for end in ("low", "high")]
+        added += [f"{name}.{end}" for name in list_ended_columns(words) for end in ("low", "high")]
     except TableError:  # told already
         return
     for name in added:
@@ -67,7 +65,8 @@ def _names(frame: pl.DataFrame, policy: Policy) -> Iterator[Fault]:
             yield Fault("the release would have two columns of that name", "output", repr(name), hint)
 
 
-def _anatomy(table: CountedTable, policy: Policy) -> Iterator[Fault]:
+def _anatomy(words: TableDictionary) -> Iterator[Fault]:
+    table, policy = words.table, words.policy
     yield Fault(
         "anatomy protects the link to the sensitive value only: quasi-identifiers are published as they are, and "
         "k-anonymity is not claimed",
@@ -83,10 +82,10 @@ def _anatomy(table: CountedTable, policy: Policy) -> Iterator[Fault]:
     if on not in table.frame.columns or not table.frame.height:
         return
     try:
-        values = plain(table.frame[on])
+        codes = codes_of(words.values(on), words.occurring(on))
     except TableError:  # told already
         return
-    best = most_diverse(np.repeat(codes_of(values, domain_of(values)), table.record_counts))
+    best = find_largest_l(np.repeat(codes, table.record_counts))
     if asked > best:
         got = f"l = {asked}, at most {best} is possible"
         hint = "no value may have more than 1/l of the records"

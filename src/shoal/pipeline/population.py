@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Ints
-from shoal.engines.columns import codes_of, domain_of, plain, population_column, population_frame
+from shoal.engines.columns import codes_of, population_column, population_frame, to_plain
 from shoal.engines.counted import COUNTS
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, TableError, examples, nearest
@@ -23,7 +23,7 @@ _PARTS = 10**6
 """A survey's weights are counted in parts of so many of a person, rounded down."""
 
 
-def weighs(policy: Policy) -> bool:
+def counts_by_weight(policy: Policy) -> bool:
     """Return whether models count persons by the weights of a survey."""
     return policy.survey_weight is not None and policy.population is None
 
@@ -50,12 +50,12 @@ def encode_survey(words: TableDictionary, index: int) -> tuple[Survey, Ints]:
     """Return the weights of a survey, and the code of each record's weight."""
     assert words.policy.survey_weight is not None
     values = words.values(words.policy.survey_weight)
-    domain = domain_of(values)
+    domain = words.occurring(words.policy.survey_weight)
     amounts = [int((Decimal(text) * _PARTS).to_integral_value(ROUND_FLOOR)) for text in domain.texts]
     return Survey(index, np.array(amounts, np.int64), _PARTS), codes_of(values, domain)
 
 
-def unreadable(policy: Policy) -> Iterator[Fault]:
+def unread_population_faults(policy: Policy) -> Iterator[Fault]:
     """Yield why the population's table cannot be read."""
     try:
         _ = None if policy.population is None else population_frame(policy.population)
@@ -69,7 +69,7 @@ def population_faults(words: TableDictionary) -> Iterator[Fault]:
     if policy.population is not None:
         yield from _misfits(words, population_frame(policy.population))
     if policy.survey_weight is not None and policy.survey_weight in frame.columns:
-        yield from _survey_faults(frame, policy.survey_weight)
+        yield from _survey_faults(words, policy.survey_weight)
 
 
 def _misfits(words: TableDictionary, people: pl.DataFrame) -> Iterator[Fault]:
@@ -93,7 +93,7 @@ def _misfits(words: TableDictionary, people: pl.DataFrame) -> Iterator[Fault]:
             continue
         try:
             others = population_column(policy.population, name, values.dtype)
-            unread = plain(people[name]).filter(others.is_null() & plain(people[name]).is_not_null())
+            unread = to_plain(people[name]).filter(others.is_null() & to_plain(people[name]).is_not_null())
         except TableError as error:
             yield replace(error.faults[0], where=where, hint="")
             whole = False
@@ -135,9 +135,9 @@ def _combinations(own: pl.DataFrame, theirs: pl.DataFrame, words: TableDictionar
         )
 
 
-def _survey_faults(frame: pl.DataFrame, name: str) -> Iterator[Fault]:
+def _survey_faults(words: TableDictionary, name: str) -> Iterator[Fault]:
     try:
-        column = plain(frame[name])
+        column = words.values(name)
     except TableError as error:
         yield replace(error.faults[0], where="survey_weight", hint="")
         return

@@ -4,53 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 
-from shoal.engines.columns import plain
-from shoal.engines.counted import CountedTable
+from shoal.engines.columns import to_plain
+from shoal.engines.dictionary import TableDictionary
+from shoal.engines.keys import Key, read_owner_key
 from shoal.errors import Fault, Misfit, TableError
 from shoal.policy import Policy
-
-KEY_VARIABLE = "SHOAL_KEY"
-"""The environment variable that holds the key where no other is given."""
-_LEAST = 16
-"""A key of fewer bytes could be guessed, and with it everybody's pseudonym."""
-
-Key = bytes | str | Path
-"""A key as bytes, or the path of the file that holds it."""
-
-
-def read_key(key: Key | None) -> bytes:
-    """Return the key: as given, from its file, or from the environment; line ends after it are not part of it.
-
-    Raises
-    ------
-    Misfit
-        There is none, it cannot be read, or it is too short.
-    """
-    where = "key"
-    if isinstance(key, bytes):
-        found = key
-    elif key is not None:
-        where = str(key)
-        try:
-            found = Path(key).read_bytes()
-        except OSError as error:
-            raise Misfit("cannot read the key", where=where, got=error.strerror or "an error") from None
-    else:
-        where, found = KEY_VARIABLE, os.environ.get(KEY_VARIABLE, "").encode()
-        if not found:
-            hint = f"give the file of a key (key=, --key), or put it into the environment as {KEY_VARIABLE}"
-            raise Misfit("pseudonyms need a key", where="identifiers", hint=hint)
-    found = found.rstrip(b"\r\n")
-    if len(found) < _LEAST:
-        hint = "draw one: python -c 'import secrets; print(secrets.token_hex(32))'"
-        raise Misfit(f"a key needs at least {_LEAST} bytes", where=where, got=f"{len(found)} bytes", hint=hint)
-    return found
 
 
 def pseudonymize(frame: pl.DataFrame, policy: Policy, key: Key | None) -> pl.DataFrame:
@@ -72,9 +34,9 @@ def pseudonymize(frame: pl.DataFrame, policy: Policy, key: Key | None) -> pl.Dat
     """
     if not policy.pseudonyms:
         return frame
-    secret = read_key(key)
+    secret = read_owner_key(key)
     for name, shown in policy.pseudonyms.items():
-        texts = plain(frame[name]).cast(pl.String)
+        texts = to_plain(frame[name]).cast(pl.String)
         digits = policy.identifiers[name].digits
         known = {text: _pseudonym(text, secret, digits) for text in texts.drop_nulls().unique().to_list()}
         if len(set(known.values())) < len(known):
@@ -90,17 +52,17 @@ def _pseudonym(text: str, key: bytes, digits: int) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:digits]
 
 
-def pseudonym_faults(table: CountedTable, policy: Policy) -> Iterator[Fault]:
+def pseudonym_misfits(words: TableDictionary) -> Iterator[Fault]:
     """Yield identifiers whose pseudonyms would undo the release, and a warning of what pseudonyms are."""
-    frame = table.frame
-    for name, shown in policy.pseudonyms.items():
+    table, frame = words.table, words.table.frame
+    for name, shown in words.policy.pseudonyms.items():
         where = f"identifiers.{name}.pseudonym"
         if name not in frame.columns:
             continue
         if shown in frame.columns:
             yield Fault("the table has a column of that name", where, repr(shown), "rename it")
         try:
-            values = plain(frame[name])
+            values = words.values(name)
         except TableError as error:
             yield Fault(error.faults[0].what, where, error.faults[0].got, "leave the pseudonym out")
             continue

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.auditing import OwnerView
-from shoal.encoding.types import Ints
-from shoal.engines.columns import codes_of, domain_of, plain
+from shoal.encoding.types import Bools, Ints
+from shoal.engines.columns import own_texts, to_plain
 from shoal.engines.counted import COUNTS, CountedTable
 from shoal.pipeline.encode import Encoded
+from shoal.pipeline.perturb import perturb_columns
 from shoal.policy import Policy
 from shoal.policy.published_columns import published_columns
 from shoal.recodings.equivalence_classes import EquivalenceClasses, list_pieces
@@ -28,8 +29,13 @@ class Published:
     """For each published record: its original, its person, what the person asks for, its weight in a survey."""
     classes: pl.Series
     """The class of each published record, from 1, in the order of what classes show."""
+    bounds: tuple[float | None, ...] = ()
+    """For each perturbation of the policy what it proved that no release under its promise stays below."""
     companions: dict[str, pl.DataFrame] = field(default_factory=dict)
     """The second table of a release that has two, by its name."""
+    pairs: Mapping[str, pl.DataFrame] | None = None
+    """Where no original record is known of a published one: for each quasi-identifier each ``value`` with each ``text``
+    that is published of it, and whether the record is ``suppressed``."""
 
     @property
     def rows(self) -> pl.Series:
@@ -48,31 +54,68 @@ def publish(named: CountedTable, policy: Policy, encoded: Encoded, classes: Equi
     names = published_columns(frame.columns, policy)
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
     others = {name: f"o{index}" for index, name in enumerate(names) if name not in policy.quasi_identifiers}
-    columns = [plain(frame[name]).alias(key) for name, key in others.items()]
+    columns = [to_plain(frame[name]).alias(key) for name, key in others.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
     rank = rank_classes(classes)
     parts = divide_records(kept, encoded, classes, rank, named.weights)
     table = kept[parts.rows].with_columns(pl.Series("class", rank[parts.members]), pl.Series(COUNTS, parts.counts))
+    beside = [table[others[name]] for name in sorted(others) if name not in policy.perturbed]
+    changed, bounds = perturb_columns(named.frame, parts.rows, policy, [table["class"], *beside])
+    table = table.with_columns([column.alias(others[name]) for name, column in changed.items()])
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
     members = by_rank[table["class"].to_numpy()]
-    labels = {
-        name: pl.Series(column.texts, dtype=pl.String).gather(pl.Series(column.ids[members]))
-        for name, column in zip(policy.quasi_identifiers, classes.columns, strict=True)
-    }
-    shown = pl.DataFrame({name: _copy(labels[name] if name in labels else table[others[name]]) for name in names})
+    labels = dict(zip(policy.quasi_identifiers, classes.columns, strict=True))
+
+    def show(name: str) -> pl.Series:
+        """Return a column as it is published; only its own labels are written at a time."""
+        if name not in labels:
+            return own_texts(table[others[name]])
+        return _pick(labels[name].texts, labels[name].ids[members])
+
+    shown = pl.DataFrame({name: show(name) for name in names})
     counts = table[COUNTS] if named.is_counted else None
     return Published(
-        table=CountedTable(shown, counts), owner=view_records(named, policy, table["row"]), classes=table["class"] + 1
+        table=CountedTable(shown, counts),
+        owner=view_records(named, policy, table["row"]),
+        classes=table["class"] + 1,
+        bounds=bounds,
     )
+
+
+def publish_perturbed(named: CountedTable, policy: Policy) -> Published:
+    """Return the published table of a policy without quasi-identifiers: all records, sorted by what is published."""
+    frame = named.frame
+    names = published_columns(frame.columns, policy)
+    beside = [to_plain(frame[name]) for name in sorted(names) if name not in policy.perturbed]
+    changed, bounds = perturb_columns(frame, np.arange(frame.height), policy, beside)
+    keys = [str(index) for index in range(len(names))]  # polars reads "*" and "^…$" in a name as a pattern
+    columns = [changed[name] if name in changed else to_plain(frame[name]) for name in names]
+    table = pl.DataFrame([column.alias(key) for key, column in zip(keys, columns, strict=True)])
+    rows = table.with_row_index("row").sort(keys, nulls_last=False)["row"].cast(pl.Int64)
+    shown = {name: own_texts(table[key].gather(rows)) for name, key in zip(names, keys, strict=True)}
+    return Published(
+        table=CountedTable(pl.DataFrame(shown)),
+        owner=view_records(named, policy, rows),
+        classes=pl.Series("class", np.ones(frame.height, np.int64)),
+        bounds=bounds,
+    )
+
+
+def _pick(texts: Sequence[str | None], ids: Ints) -> pl.Series:
+    """Return the text of each record, in memory that holds no text that none of them shows."""
+    is_shown = np.zeros(len(texts), bool)
+    is_shown[ids] = True
+    own = pl.Series([text for text, keep in zip(texts, is_shown, strict=True) if keep], dtype=pl.String)
+    return own.gather(pl.Series((np.cumsum(is_shown) - 1)[ids]))
 
 
 def view_records(named: CountedTable, policy: Policy, rows: pl.Series) -> OwnerView:
     """Return what only the owner knows of some records, given by their numbers."""
 
     def gather(name: str) -> pl.Series:
-        return plain(named.frame[name]).gather(rows)
+        return to_plain(named.frame[name]).gather(rows)
 
     return OwnerView(
         rows=rows,
@@ -80,18 +123,6 @@ def view_records(named: CountedTable, policy: Policy, rows: pl.Series) -> OwnerV
         requested_k=pl.DataFrame({name: gather(name) for name in policy.requested_k}) if policy.requested_k else None,
         weights=None if policy.survey_weight is None else gather(policy.survey_weight),
     )
-
-
-def _copy(column: pl.Series) -> pl.Series:
-    """Return a column in memory of its own.
-
-    A text column that was picked from another shares its memory, with all texts that were not picked: a file or a
-    pickle of it would hold them.
-    """
-    if column.dtype != pl.String:
-        return column
-    domain = domain_of(column)
-    return pl.Series([*domain.texts, None], dtype=pl.String).gather(pl.Series(codes_of(column, domain)))
 
 
 @dataclass(frozen=True)
@@ -104,7 +135,7 @@ class Parts:
     counts: Ints
     """How often each part occurs."""
 
-    def inside(self, which: npt.NDArray[np.bool_]) -> Parts:
+    def inside(self, which: Bools) -> Parts:
         """Return some of the parts."""
         return Parts(self.rows[which], self.members[which], self.counts[which])
 

@@ -1,4 +1,9 @@
-"""explained(): an infeasible policy, with what blocks it and the cheapest changes that work."""
+"""explain(): an infeasible policy, with what blocks it and the cheapest changes that work.
+
+Advice protects. Changes that keep every promise come first, then weaker ones, and last what gives a promise up: never
+is that the first or the only thing to be offered. What an attacker is said to know stays a quasi-identifier: a column
+that a scenario names is not offered to be left out, not even beside a promise that is given up.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ class Limits:
     """Whether too many records must be suppressed, whatever the models ask for."""
 
 
-def explained(error: Infeasible, policy: Policy, attempt: Attempt, limits: Limits) -> Infeasible:
+def explain(error: Infeasible, policy: Policy, attempt: Attempt, limits: Limits) -> Infeasible:
     """Return the error with what blocks, what is attainable, and what would work.
 
     Every relaxation is tried on the data before it is offered.
@@ -51,17 +56,32 @@ def explained(error: Infeasible, policy: Policy, attempt: Attempt, limits: Limit
         attainable, found = _single_changes(policy, trial)
         blocking = list(limits.boundaries or error.blocking) or _blocking(policy, trial)
     if len(found) < _LEAST:
-        for text, changed in (*_columns(policy), *_dropped_models(policy)):
+        for text, changed in (*_columns(policy, policy), *_dropped_models(policy)):
             more = _single_changes(changed, trial)[1] if trial(changed) is None else []
             found += [Relaxation(f"{text}, and {other.text}", other.policy, other.loss) for other in more]
-    found.sort(key=lambda relaxation: relaxation.loss)
     return type(error)(
         error.faults,
         blocking=blocking,
         attainable={} if limits.blocked else attainable,
-        relaxations=found[:_MOST],
+        relaxations=_rank(found, policy)[:_MOST],
         boundaries=limits.boundaries,
     )
+
+
+def _rank(found: Sequence[Relaxation], policy: Policy) -> list[Relaxation]:
+    """Return what may be offered: what keeps most of the promises first, of equals what loses least."""
+    ranked = sorted(found, key=lambda relaxation: (_give_up(relaxation.policy, policy), relaxation.loss))
+    return [] if not ranked or _give_up(ranked[0].policy, policy) == _DROPPED else ranked
+
+
+_KEPT, _WEAKENED, _DROPPED = range(3)
+
+
+def _give_up(changed: Policy, policy: Policy) -> int:
+    """Return how much of the promises is given up: none, some of what they ask for, or whole ones."""
+    if len(changed.models) < len(policy.models):
+        return _DROPPED
+    return _KEPT if (changed.models, changed.sensitive) == (policy.models, policy.sensitive) else _WEAKENED
 
 
 def _lowered(
@@ -176,7 +196,7 @@ def _single_changes(policy: Policy, trial: _Trial) -> tuple[dict[str, Any], list
         for other in _asking(policy, number, less, trial):  # leaves room: worth it only if it saves something
             (found if not nearest or other.loss < nearest[0].loss - 1e-9 else spare).append(other)
         found += nearest
-    for text, candidate in (*_suppression(policy, trial), *_columns(policy), *_dropped_models(policy)):
+    for text, candidate in (*_suppression(policy, trial), *_columns(policy, trial.policy), *_dropped_models(policy)):
         found += trial.offer(text, candidate)
     return attainable, found if len(found) >= _LEAST else [*found, *spare]
 
@@ -224,8 +244,11 @@ def _suppression(policy: Policy, trial: _Trial) -> Iterator[tuple[str, Policy]]:
     yield text, policy.replace(max_suppressed=share)
 
 
-def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    """Yield a hierarchy for columns that need one, another treatment of missing values, a column less."""
+def _columns(policy: Policy, asked: Policy) -> Iterator[tuple[str, Policy]]:
+    """Yield a hierarchy for columns that need one, another treatment of missing values, a column less.
+
+    ``asked`` is the policy of the owner, which names what attackers know, where some of it is changed already.
+    """
     for name, column in policy.quasi_identifiers.items():
         if column.hierarchy is None and policy.algorithm.needs_hierarchies:
             given = {**policy.quasi_identifiers, name: column.replace(hierarchy=Suppress())}
@@ -240,17 +263,18 @@ def _columns(policy: Policy) -> Iterator[tuple[str, Policy]]:
         if role.missing == "suppress":
             roles = {**policy.sensitive, name: role.replace(missing="own-value")}
             yield f"treat missing values of {name} as a value of their own", policy.replace(sensitive=roles)
-    for name, changed in _without_one(policy):
+    for name, changed in _without_one(policy, asked):
         yield f"do not publish {name}", changed
 
 
-def _without_one(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    """Yield the policy without each quasi-identifier, but for those that a model cannot do without."""
-    for name in policy.quasi_identifiers if len(policy.quasi_identifiers) > 1 else ():
-        rest = {other: column for other, column in policy.quasi_identifiers.items() if other != name}
+def _without_one(policy: Policy, asked: Policy) -> Iterator[tuple[str, Policy]]:
+    """Yield the policy without each quasi-identifier, but for those that a model names or cannot do without."""
+    named = {name for model in asked.models for known in model.scenarios(()) for name in known}
+    spare = [name for name in policy.quasi_identifiers if name not in named]
+    for name in spare if len(policy.quasi_identifiers) > 1 else ():
         try:
-            changed = policy.replace(quasi_identifiers=rest, identifiers={**policy.identifiers, name: {}})
-        except PolicyError:  # a scenario names it, or as many columns as there are
+            changed = policy.hiding([name])
+        except PolicyError:  # a scenario asks for as many columns as there are
             continue
         yield name, changed
 
@@ -264,5 +288,5 @@ def _dropped_models(policy: Policy) -> Iterator[tuple[str, Policy]]:
 
 def _blocking(policy: Policy, trial: _Trial) -> list[str]:
     """Return the columns without which the policy could be met, or the sensitive ones that fail."""
-    alone = [name for name, changed in _without_one(policy) if trial(changed) is not None]
+    alone = [name for name, changed in _without_one(policy, trial.policy) if trial(changed) is not None]
     return alone or sorted({name for model in policy.models for name in model.sensitive_columns})

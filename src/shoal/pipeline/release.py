@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
@@ -12,15 +13,23 @@ import polars as pl
 
 from shoal.auditing import Audit
 from shoal.auditing.owner import OwnerView
+from shoal.encoding.fragments import write_heading, write_table
 from shoal.engines.base import TableEngine
-from shoal.engines.memory.source import MemoryTable
+from shoal.engines.counted import CountedTable
+from shoal.engines.formulas import read_published
+from shoal.engines.memory.source import MemoryTable, hold_companions
 from shoal.engines.memory.write import to_bytes, write_bytes
 from shoal.errors import WriteError
+from shoal.pipeline.manifest import describe_release
 from shoal.pipeline.prepare import Prepared
 from shoal.pipeline.publish import Published
+from shoal.pipeline.verify import Claims, HeldTables, verify_published
 from shoal.pipeline.write import write_release
 from shoal.policy import Policy
 from shoal.recodings.base import RecodingSummary
+
+_SHOWN = 10
+"""So many published records are shown in a notebook."""
 
 
 def require_persons(policy: Policy, path: str | Path) -> None:
@@ -45,6 +54,8 @@ class Release:
     """Policy hash, data fingerprint, versions, seed, recoding."""
     published: TableEngine = field(repr=False)
     """The published table where it lies."""
+    companions: Mapping[str, MemoryTable] = field(default_factory=dict, repr=False)
+    """The second table of a release that has two, by its name."""
     details: Published = field(repr=False)
     """The published records with what only the owner may see of how they were made; never written."""
     prepared: Prepared = field(repr=False)
@@ -62,13 +73,18 @@ class Release:
     @cached_property
     def beside(self) -> Any:
         """The second table of a release that has two (statistics, anatomy), of the same library as the input."""
-        frames = self.details.companions.values()
-        return next((self._restore(frame) for frame in frames), None)
+        return next((companion.native for companion in self.companions.values()), None)
 
     @property
     def frame(self) -> pl.DataFrame:
         """The published records; of a counted table each once."""
         return self.details.table.frame
+
+    @property
+    def values(self) -> CountedTable:
+        """The published records by the values and labels that their texts stand for: what is computed with."""
+        table = self.details.table
+        return table.with_frame(read_published(table.frame, self.policy))
 
     @property
     def owner(self) -> OwnerView:
@@ -107,6 +123,12 @@ class Release:
         nothing = "; every record shows *" if self.audit.shows_nothing else ""
         return f"<Release {attained}; {self.suppressed:.1%} of records suppressed{lost}{nothing}>"
 
+    def _repr_html_(self) -> str:
+        shown = self.frame.head(_SHOWN)
+        records = write_table(shown.columns, shown.rows())
+        first = write_heading(f"The first {shown.height} of {self.details.table.records:,} published records")
+        return self.audit._repr_html_() + first + records
+
     def write(self, out: str | Path, *, format: str | None = None, statistics: bool = True) -> dict[str, Any]:
         """Write release, audit, report and manifest into a folder; all of them or nothing.
 
@@ -132,6 +154,18 @@ class Release:
         except OSError as error:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
-    def _restore(self, frame: pl.DataFrame) -> Any:
-        engine = self.published
-        return engine.restore_frame(frame) if isinstance(engine, MemoryTable) else frame.clone()
+
+def verify_release(prepared: Prepared, published: Published, claims: Claims, held: TableEngine) -> Release:
+    """Verify what an engine holds of what is published, and return the release; nothing leaves otherwise."""
+    companions = hold_companions(prepared.engine, published.companions)
+    return Release(
+        policy=prepared.policy,
+        audit=verify_published(prepared, published, claims, HeldTables(release=held, companions=companions)),
+        recoding=claims.recoding,
+        manifest=describe_release(prepared.words, claims.recoding, prepared.engine),
+        published=held,
+        companions=companions,
+        details=published,
+        prepared=prepared,
+        claimed_loss=claims.loss,
+    )

@@ -94,6 +94,7 @@ def _remove_stale(folder: Location, current: list[str], *, folders: bool) -> Non
 
 
 def _hint(error: OSError) -> str:
-    # polars tells the number of a system's error in its text only
-    is_full = error.errno == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error)
+    # polars tells the number of a system's error in its text only; not even that where the end of a Parquet file fails
+    marks = (f"os error {errno.ENOSPC}", "transport error")
+    is_full = error.errno == errno.ENOSPC or any(mark in str(error) for mark in marks)
     return "the disk is full" if is_full else "choose a folder that you may write to"

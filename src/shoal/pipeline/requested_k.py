@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Bools, Ints
-from shoal.engines.columns import plain
+from shoal.engines.columns import to_plain
 from shoal.engines.counted import CountedTable
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, TableError, examples
@@ -23,7 +23,7 @@ def read_requested_k(frame: pl.DataFrame, request: RequestedK) -> Ints:
     >>> read_requested_k(pl.DataFrame({"own": [3, None, 2.0]}, strict=False), RequestedK("own", default=5))
     array([3, 5, 2])
     """
-    numbers = _numbers(plain(frame[request.column]))
+    numbers = _numbers(to_plain(frame[request.column]))
     numbers = numbers if request.default is None else numbers.fill_null(request.default)
     requested_k = numbers.to_numpy().astype(np.int64)
     return requested_k if request.most is None else np.minimum(requested_k, request.most)
@@ -105,7 +105,7 @@ def _more_than_there_are(
     requested_k: Ints, people: pl.Series | None, words: TableDictionary, where: str
 ) -> Iterator[Fault]:
     table, policy = words.table, words.policy
-    subjects = None if people is None else people.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    subjects = None if people is None else people.alias("people").rank("dense").fill_null(0).to_numpy().astype(np.int64)
     out = find_unservable(requested_k, subjects, table.record_counts)
     if not out.any():
         return

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.algorithms._coarsest import Remainder, find_coarsest_classes
-from shoal.algorithms._unattainable import find_blocking_boundaries, find_unattainable
 from shoal.algorithms.base import Problem
 from shoal.algorithms.bounds.lower_bound import LowerBound
+from shoal.algorithms.feasibility import Remainder, find_blocking_boundaries, find_coarsest_classes, find_unattainable
 from shoal.encoding.types import Floats, Progress, silent
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Infeasible, NotFound
@@ -23,7 +22,7 @@ from shoal.pipeline.encode import Encoded, encode
 from shoal.pipeline.relaxations import Limits
 from shoal.policy import Policy
 from shoal.recodings.base import Column, ColumnLabels, Proof, Recoding
-from shoal.recodings.equivalence_classes import EquivalenceClasses, publish
+from shoal.recodings.equivalence_classes import EquivalenceClasses, finish_recoding
 from shoal.recodings.full_domain import FullDomain
 from shoal.recodings.local import Local
 from shoal.utility.base import Outcome
@@ -76,10 +75,8 @@ class Solution:
             return self
         problem = self.encoded.problem(self.policy, progress)
         found = (how or LowerBound.beside(self.policy.algorithm, problem)).of(problem)
-        forced_suppression, records = self.encoded.forced_suppression, self.encoded.frequencies.records
-        total = (
-            found.total * (records - forced_suppression) + forced_suppression
-        ) / records  # a barred record is suppressed by any recoding
+        forced, records = self.encoded.forced_suppression, self.encoded.frequencies.records
+        total = (found.total * (records - forced) + forced) / records
         loss = CertaintyPenalty().measure(self.outcome()).total
         proof = Proof(loss, total, stopped=self.recoding.stopped, notes=(found.how,))
         return replace(self, recoding=replace(self.recoding, proof=proof))
@@ -132,12 +129,12 @@ def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent)
     """
     if policy.algorithm.needs_hierarchies:  # full-domain searches count who is beyond a boundary themselves
         return _solve_levels(encoded, policy, progress)
-    encoded = _without_hopeless(encoded, policy.algorithm.to_classwise(encoded.problem(policy, progress)))
+    encoded = _suppress_unattainable(encoded, policy.algorithm.to_classwise(encoded.problem(policy, progress)))
     problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
         return _finish(policy.algorithm.search(problem), encoded, policy)
     except Infeasible as error:
-        if not problem.attainable:
+        if not problem.attainable or not policy.algorithm.falls_back:
             raise
         found = list(_fall_back(problem, encoded, policy))
         if not found:
@@ -146,7 +143,6 @@ def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent)
 
 
 def _solve_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Solution:
-    """Search among full-domain recodings."""
     problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
         return _finish(policy.algorithm.search(problem), encoded, policy)
@@ -177,7 +173,7 @@ def _as_stars(problem: Problem, levels: Sequence[int]) -> FullDomain:
     beyond = np.zeros(len(problem.frequencies.tuples), bool)
     for column, level, codes in zip(problem.columns, levels, problem.frequencies.tuples.T, strict=True):
         beyond |= False if column.limits is None else column.limits[codes] < level
-    return FullDomain({column.name: level for column, level in zip(problem.columns, levels, strict=True)}, beyond)
+    return FullDomain(beyond, {column.name: level for column, level in zip(problem.columns, levels, strict=True)})
 
 
 def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[Solution]:
@@ -205,11 +201,11 @@ def _recodings(remainder: Remainder, policy: Policy) -> Iterator[Recoding]:
     """Yield what a search finds among the records that are not given up, then the classes that they are in."""
     if remainder.given_up:
         try:
-            found = policy.algorithm.search(remainder.restricted())
+            found = policy.algorithm.search(remainder.restrict())
         except Infeasible:
             found = None
         if isinstance(found, Local):  # no other recoding tells records of one combination apart
-            yield remainder.extended(found)
+            yield remainder.extend(found)
     yield remainder.recoding()
 
 
@@ -222,8 +218,7 @@ def _not_found(error: Infeasible) -> Infeasible:
 
 
 def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
-    """Make a recoding final, or say why it cannot be published."""
-    recoding = recoding.extended(encoded.frequencies)
+    recoding = recoding.extend(encoded.frequencies)
     if encoded.part is not None:
         recoding = _of_a_part(recoding, encoded, policy)
     publication = _published(recoding, encoded, policy)
@@ -242,8 +237,7 @@ def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
 
 
 def _published(recoding: Recoding, encoded: Encoded, policy: Policy) -> EquivalenceClasses:
-    """Make a recoding final."""
-    return publish(
+    return finish_recoding(
         recoding,
         encoded.frequencies,
         encoded.columns,
@@ -267,7 +261,7 @@ def _of_a_part(recoding: Recoding, encoded: Encoded, policy: Policy) -> Recoding
     return Local(members.astype(np.int64), part=True)
 
 
-def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
+def _suppress_unattainable(encoded: Encoded, problem: Problem) -> Encoded:
     """Bar the records that no recoding within the boundaries can keep: a search would give others up for them."""
     out = find_unattainable(problem)
     records = int(problem.frequencies.counts[out].sum())
@@ -275,7 +269,7 @@ def _without_hopeless(encoded: Encoded, problem: Problem) -> Encoded:
         raise Infeasible(
             f"records that cannot comply within the boundaries: {records}, may be suppressed: {problem.max_suppressed}"
         )
-    return encoded.suppressing(out) if records else encoded
+    return encoded.suppress(out) if records else encoded
 
 
 def find_limits(words: TableDictionary) -> Limits:

@@ -5,7 +5,8 @@ Whatever engine holds the table, in this order:
 1. The published records are counted again by the audit, with what only the owner knows: promises, columns, truth
    record by record, order, values, labels (:mod:`shoal.auditing.checks` is the list).
 2. What the audit counts is compared with what the search claims.
-3. What the engine holds is compared with what was audited, record by record.
+3. What the engine holds, and what the caller is given, is compared with what was audited, record by record; and that
+   it carries nothing beside them.
 4. After writing, what is read back from the files is compared with what was audited, and their bytes are searched for
    raw values; so is the order of the first records, where counting lost it.
 
@@ -22,16 +23,21 @@ from typing import Any
 import polars as pl
 
 from shoal.auditing import Audit, CompanionTable, OriginalTable, OwnerView, audit_table
-from shoal.auditing.checks import Check, check_of
+from shoal.auditing.checks import Check, make_check
 from shoal.auditing.hygiene import blocks_faults, bytes_faults
-from shoal.auditing.order import order_faults, windows
+from shoal.auditing.order import drop_perturbed, order_faults, size_windows
+from shoal.auditing.treatments import coding_faults
+from shoal.auditing.truth import pair_faults
 from shoal.engines.base import TableEngine
 from shoal.engines.columns import of_kind
 from shoal.engines.counted import COUNTS, CountedTable
+from shoal.engines.formulas import read_published
+from shoal.engines.keys import Key
+from shoal.engines.limits import NO_ORDER
 from shoal.engines.locations import Location
 from shoal.engines.memory.source import MemoryTable
 from shoal.engines.treatments import treat
-from shoal.errors import AuditFailed, Fault
+from shoal.errors import Fault
 from shoal.pipeline.prepare import Prepared
 from shoal.pipeline.publish import Published
 from shoal.recodings.base import RecodingSummary
@@ -48,9 +54,19 @@ class Claims:
     attained: Mapping[str, Any] | None = None
     loss: float = float("nan")
     bound: float | None = None
+    bounds: tuple[float | None, ...] = ()
+    """What each perturbation claims that no release under its promise goes below."""
 
 
-def verify_published(prepared: Prepared, published: Published, claims: Claims, held: TableEngine) -> Audit:
+@dataclass(frozen=True, kw_only=True)
+class HeldTables:
+    """The tables of a release as an engine holds them, and as the caller gets them."""
+
+    release: TableEngine
+    companions: Mapping[str, MemoryTable]
+
+
+def verify_published(prepared: Prepared, published: Published, claims: Claims, held: HeldTables) -> Audit:
     """Audit what is published, and see that the engine holds just that.
 
     Raises
@@ -58,12 +74,15 @@ def verify_published(prepared: Prepared, published: Published, claims: Claims, h
     AuditFailed
         With all that is wrong.
     """
-    audit = audit_published(prepared, published.table, published.owner, published.companions)
-    audit = audit.claiming(claims.bound)
-    faults = [*audit.failures(), *disagreements(audit, claims), *holding_faults(held, published)]
-    if faults:
-        raise AuditFailed(faults)
-    return audit
+    audit = audit_published(prepared, published.table, published.owner, published.companions).claiming(
+        claims.bound, claims.bounds
+    )
+    if published.pairs is not None:
+        audit = audit.having(make_check("truth", pair_faults(published.pairs, prepared.original)))
+    untreated = list(coding_faults(prepared.given.frame, prepared.words.table.frame, prepared.policy))
+    audit = audit.having(make_check("treatments", untreated)) if untreated else audit
+    audit = audit.having(_check_claims(audit, claims))
+    return audit.having(make_check("held", holding_faults(published, held))).require()
 
 
 def audit_published(
@@ -74,9 +93,13 @@ def audit_published(
     return audit_table(table, prepared.policy, original=prepared.original, owner=owner, companion=companion)
 
 
-def holding_faults(held: TableEngine, published: Published) -> list[Fault]:
-    """Return where an engine holds other records than those that were audited."""
-    return [*other_records(held.count(what="auditing"), published.table), *held.uncounted_faults()]
+def holding_faults(published: Published, held: HeldTables) -> Iterator[Fault]:
+    """Yield where other records are held than those that were audited, and what is held beside them."""
+    yield from other_records(held.release.count(what="auditing"), published.table)
+    yield from held.release.uncounted_faults()
+    for name, companion in held.companions.items():
+        yield from other_records(companion.count(), CountedTable(published.companions[name]), f"table of {name}")
+        yield from companion.uncounted_faults()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +109,7 @@ class WrittenFiles:
     release: Location
     companions: Mapping[str, Location]
     format: str
+    delimiter: str = ","
 
 
 def verify_written(
@@ -106,15 +130,10 @@ def verify_written(
             prepared, written, _fitting(published.owner, written), published.companions
         ).failures()
     faults += _companion_faults(prepared, published, files)
-    checks = [_check_bytes(prepared, published, held, files)]
+    audit = audit.having(make_check("written", faults)).having(_check_bytes(prepared, published, held, files))
     if prepared.given.is_counted:
-        checks.append(check_order(reopened, published.table, prepared.engine, prepared.original))
-    faults += [fault for check in checks for fault in check.faults]
-    if faults:
-        raise AuditFailed(faults)
-    for check in checks:
-        audit = audit.having(check)
-    return audit
+        audit = audit.having(check_order(reopened, published.table, prepared.engine, prepared.original, prepared.key))
+    return audit.require()
 
 
 def _fitting(owner: OwnerView, table: CountedTable) -> OwnerView:
@@ -125,7 +144,9 @@ def _fitting(owner: OwnerView, table: CountedTable) -> OwnerView:
 def _companion_faults(prepared: Prepared, published: Published, files: WrittenFiles) -> list[Fault]:
     """Return what is wrong with a second table: where its cells were rounded by a format, the audit reads them."""
     read = {
-        name: MemoryTable(table=CountedTable(published.companions[name])).reopen(path, files.format).table
+        name: MemoryTable(table=CountedTable(published.companions[name]), delimiter=files.delimiter)
+        .reopen(path, files.format)
+        .table
         for name, path in files.companions.items()
     }
     if all(not other_records(table, CountedTable(published.companions[name])) for name, table in read.items()):
@@ -143,8 +164,8 @@ def _check_bytes(prepared: Prepared, published: Published, held: TableEngine, fi
     """Search the files for raw values, where it is known what they may show."""
     if held.uncounted:
         why = f"columns that are published as they are were not counted, and may show such values: {held.uncounted[0]}"
-        return check_of("bytes", not_run=why if len(held.uncounted) == 1 else f"{why}, …")
-    return check_of("bytes", _bytes_faults(prepared, published, held, files))
+        return make_check("bytes", not_run=why if len(held.uncounted) == 1 else f"{why}, …")
+    return make_check("bytes", _bytes_faults(prepared, published, held, files))
 
 
 def _bytes_faults(prepared: Prepared, published: Published, held: TableEngine, files: WrittenFiles) -> Iterator[Fault]:
@@ -155,19 +176,29 @@ def _bytes_faults(prepared: Prepared, published: Published, held: TableEngine, f
     for path, table in tables.items():
         blocks, raw = held.raw_bytes(path), prepared.words.table.frame
         if files.format in _WHOLE:
-            yield from bytes_faults(b"".join(blocks), files.format, table, raw)
+            yield from bytes_faults(b"".join(blocks), files.format, table, raw, held.delimiter)
         else:
-            yield from blocks_faults(blocks, files.format, table, raw, container)
+            yield from blocks_faults(blocks, files.format, table, raw, container, held.delimiter)
 
 
-def check_order(found: TableEngine, published: CountedTable, source: TableEngine, original: OriginalTable) -> Check:
+def check_order(
+    found: TableEngine, published: CountedTable, source: TableEngine, original: OriginalTable, key: Key | None = None
+) -> Check:
     """Look at the first records of a published table and of the original, whose order was lost when they were
     counted."""
-    top, window = windows(published.records, original.table.records)
+    top, window = size_windows(published.records, original.table.records)
     first = CountedTable(source.head(window))
     if not first.frame.height:
-        return check_of("order", not_run="the table was given tallied, without an order")
-    return check_of("order", order_faults(found.head(top), treat(first, original.policy).frame, original.readers))
+        return make_check("order", not_run=NO_ORDER)
+    seen = treat(first, original.policy, key).frame
+    shown = read_published(found.head(top), original.policy)
+    return make_check("order", order_faults(drop_perturbed(shown, original.policy), seen, original.readers))
+
+
+def _check_claims(audit: Audit, claims: Claims) -> Check:
+    if claims.attained is None and claims.bound is None and not any(claims.bounds):
+        return make_check("claims", not_run="no search claims anything of the whole table")
+    return make_check("claims", disagreements(audit, claims))
 
 
 def disagreements(audit: Audit, claims: Claims) -> list[Fault]:
@@ -178,6 +209,7 @@ def disagreements(audit: Audit, claims: Claims) -> list[Fault]:
         for name, value in audit.attained.items()
         if claims.attained is not None and claimed.get(name) != value
     ]
+    faults += [fault for one in audit.perturbations for fault in one.bound_faults()]
     lost = audit.utility.get("certainty-penalty")
     if claims.bound is not None and lost is not None and lost.total < claims.bound - 1e-9:
         got = f"the search claims that nothing goes below {claims.bound}, the audit counts {lost.total}"

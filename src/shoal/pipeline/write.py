@@ -47,8 +47,8 @@ def _write_tables(release: Release, folder: Location, kind: str) -> WrittenFiles
     release.published.write(path, kind)
     companions = {name: folder / f"release-{name}{ENDINGS[kind]}" for name in release.details.companions}
     for name, where in companions.items():
-        write_bytes(where, to_bytes(release.details.companions[name], kind))
-    return WrittenFiles(release=path, companions=companions, format=kind)
+        write_bytes(where, to_bytes(release.details.companions[name], kind, release.published.delimiter))
+    return WrittenFiles(release=path, companions=companions, format=kind, delimiter=release.published.delimiter)
 
 
 def _compare(release: Release) -> dict[str, Any] | None:
@@ -58,4 +58,4 @@ def _compare(release: Release) -> dict[str, Any] | None:
     table, asked = release.details.table, Fidelity()
     most = release.prepared.engine.sample_size(table.frame.width)
     asked = asked if most is None else asked.replace(sample=min(asked.sample, most))
-    return asked.compare(drop_added(table, release.policy), release.prepared.original)
+    return asked.compare(drop_added(release.values, release.policy), release.prepared.original)

@@ -2,11 +2,11 @@
 
 ``policy`` is the value, ``consistency`` what its parts must be to each other, ``roles`` what a column may be,
 ``outputs`` the forms of a release, ``presets`` what offices and laws ask for, ``disclosure_weights`` what a request
-weighs.
+weighs. How the file is read is :class:`ReadOptions`.
 """
 
-from shoal.policy.policy import Policy
-from shoal.policy.relaxation import Relaxation
+from shoal.encoding.read_options import ReadOptions
+from shoal.policy.policy import Policy, Relaxation
 from shoal.policy.roles import QuasiIdentifier, Sensitive
 
-__all__ = ["Policy", "QuasiIdentifier", "Relaxation", "Sensitive"]
+__all__ = ["Policy", "QuasiIdentifier", "ReadOptions", "Relaxation", "Sensitive"]

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shoal.algorithms.base import suggest_whole_table_searches
 from shoal.errors import Fault, PolicyError, nearest
 from shoal.policy.presets import find_preset
+from shoal.registry import find, names
+from shoal.utility.base import Metric
 
 if TYPE_CHECKING:
     from shoal.policy.policy import Policy
@@ -62,6 +65,24 @@ def _check_roles(policy: Policy) -> None:
             where="subject",
             got=f"{policy.subject!r} is in {seen[policy.subject]}",
         )
+
+
+def _check_treatments(policy: Policy) -> None:
+    """Columns without a role are treated only where they are kept; a shift is that of a person, in all columns."""
+    roles = {*policy.quasi_identifiers, *policy.sensitive, *policy.hidden}
+    for name in policy.treatments:
+        if (policy.others != "keep" and name not in policy.perturbed) or name in roles:
+            what = "is for columns without a role that are kept"
+            hint = "say treatment: beside the column's role" if name in roles else "say others: keep"
+            raise PolicyError(what, where=f"treatments.{name}", got="a column with a role" * (name in roles), hint=hint)
+    if policy.shifted and policy.subject is None:
+        name = next(iter(policy.shifted))
+        hint = "say subject: (the column that tells persons apart)"
+        raise PolicyError("the dates of a person are shifted together", where=f"{name}.treatment", hint=hint)
+    if len({*policy.shifted.values()}) > 1:
+        got = ", ".join(f"{name}: {days}" for name, days in policy.shifted.items())
+        what = "all dates of a person are shifted by the same number of days, or the time between them is lost"
+        raise PolicyError(what, where="shift_days", got=got, hint="name the same number in all columns")
 
 
 def _check_population(policy: Policy) -> None:
@@ -132,15 +153,102 @@ def _check_requested_k(policy: Policy) -> None:
             roles[name] = f"in models[{number}] too"
 
 
+def _check_loss(policy: Policy) -> None:
+    """Who compares class by class can only be asked for a loss that adds up over cells."""
+    if policy.algorithm.goes_by(policy.loss):
+        return
+    additive = [name for name in names("utility") if _adds_up(name)]
+    raise PolicyError(
+        f"{policy.algorithm.key()} searches by losses that add up over cells; this one does not, as it is asked for",
+        where="loss",
+        got=" ".join([policy.loss.key(), *(f"{name}={value}" for name, value in policy.loss.parameters().items())]),
+        hint=f"take {', '.join(additive)}; or {suggest_whole_table_searches()}",
+    )
+
+
+def _adds_up(name: str) -> bool:
+    """Whether a loss adds up over cells as it is by default."""
+    metric = find("utility", name)()
+    return isinstance(metric, Metric) and not metric.unsearchable and metric.priced_by is not None
+
+
+def _check_promises(policy: Policy) -> None:
+    """Something is promised, and of something."""
+    if policy.perturb and not policy.quasi_identifiers and not policy.models:
+        return
+    needed = ("quasi_identifiers", "models") if policy.needs_models else ("quasi_identifiers",)
+    faults = [
+        Fault("must not be empty" if key in policy.model_fields_set else "is required", where=key)
+        for key in needed
+        if not getattr(policy, key)
+    ]
+    if faults and policy.perturb:
+        faults = [
+            replace(fault, hint="models count classes of quasi-identifiers: name both or none") for fault in faults
+        ]
+    if faults:
+        raise PolicyError(faults)
+
+
+def _check_perturbations(policy: Policy) -> None:
+    """Each column is perturbed once, and nothing else is done with it after its treatment."""
+    seen: dict[str, str] = {}
+    for number, one in enumerate(policy.perturb):
+        where = f"perturb[{number}]"
+        for fault in one.contradictions():
+            raise PolicyError(replace(fault, where=f"{where}.{fault.where}" if fault.where else where))
+        for name in one.columns:
+            if name in seen:
+                what = f"the column {name!r} is perturbed twice: what happened to it first could not be tested"
+                raise PolicyError(what, where=f"{where}.columns", got=f"also in {seen[name]}")
+            seen[name] = where
+            _require_perturbable(policy, name, f"{where}.columns")
+        if one.counts_records and policy.subject is not None:
+            what, hint = (
+                f"{one.key()} counts records, and a person may have several",
+                "say subject: none, or leave it out",
+            )
+            raise PolicyError(what, where=where, got=f"subject: {policy.subject}", hint=hint)
+    if policy.perturb and policy.output.form != "generalized":
+        what = "columns are perturbed in a release of the form generalized only"
+        raise PolicyError(what, where="output", got=policy.output.form, hint="leave out the one or the other")
+
+
+def _require_perturbable(policy: Policy, name: str, where: str) -> None:
+    """Raise that a column that is perturbed has a role that does not go with that."""
+    if name in policy.quasi_identifiers:
+        raise PolicyError(
+            "a quasi-identifier is generalized, and not perturbed too",
+            where=where,
+            got=repr(name),
+            hint="the order is fixed: treat, generalize the quasi-identifiers, perturb other columns; "
+            "take it out of quasi_identifiers, or out of here",
+        )
+    if name in policy.hidden:
+        raise PolicyError("a column that is never published is not perturbed", where=where, got=repr(name))
+    for number, model in enumerate(policy.models):
+        if name in model.sensitive_columns:
+            raise PolicyError(
+                f"models[{number}] ({model.key()}) looks at this column: of perturbed values it promises nothing",
+                where=where,
+                got=repr(name),
+                hint="leave out the model, or the perturbation",
+            )
+
+
 _CHECKS: tuple[Callable[[Policy], None], ...] = (
+    _check_promises,
     _check_presets,
     _check_names,
     _check_roles,
+    _check_treatments,
+    _check_perturbations,
     _check_population,
     _check_scenarios,
     _check_output,
     _check_sample,
     _check_requested_k,
+    _check_loss,
 )
 
 _SECRET = 2**64
@@ -168,6 +276,14 @@ def _sample_faults(policy: Policy) -> Iterator[Fault]:
         yield Fault("more would be told than the texts of a sample", "output", ", ".join(more), "leave them out")
     if policy.subject is not None:
         yield Fault("it protects records, not persons with several", "subject", policy.subject)
+    if policy.perturb:
+        got = ", ".join(one.key() for one in policy.perturb)
+        yield Fault("what they publish depends on the records that are not drawn", "perturb", got)
+    yield from _release_faults(policy)
+
+
+def _release_faults(policy: Policy) -> Iterator[Fault]:
+    """Yield what of the release as a whole would depend on one record."""
     if policy.requested_k:
         yield Fault("other models must not read further columns", "models", ", ".join(policy.requested_k))
     if policy.suppressed != "drop":

@@ -48,7 +48,9 @@ def weigh(policy: Policy, columns: Iterable[str]) -> Weighed:
     A request's weight is the sum over the columns that it touches, wherever it names them. At or under the policy's
     threshold it may be released as it is, above it the columns are anonymized first. Weights are compared as exact
     fractions. A request for a column that is never given out is anonymized whatever it weighs: the paper gives
-    identifiers the threshold itself as their weight, so that they are the first to go.
+    identifiers the threshold itself as their weight, so that they are the first to go. So is one for a column that is
+    no quasi-identifier: a sensitive value beside what identifies a person is what all of this is about. The paper
+    weighs it 0 and shows it; ``raw: {least: 1}`` says so.
 
     This decides on *requests*. :func:`shoal.anonymize` never asks it: a release promises its models, so they hold in
     it, however little its columns weigh. A service that answers requests asks it first (what it then releases
@@ -73,20 +75,22 @@ def weigh(policy: Policy, columns: Iterable[str]) -> Weighed:
     withheld = tuple(name for name in names if name in policy.hidden or _is_dropped(policy, name))
     total = _sum(weights.values())
     light = policy.threshold is not None and total <= _exact(policy.threshold)
-    action: Literal["release", "anonymize"] = "release" if light and not withheld else "anonymize"
+    open_to_all = not withheld and all(may_be_raw(policy, name) for name in names)
+    action: Literal["release", "anonymize"] = "release" if light and open_to_all else "anonymize"
     return Weighed(weights, float(total), policy.threshold, withheld, action)
 
 
-def request_weight(policy: Policy, columns: Iterable[str]) -> float:
-    """Return the weight of a request: the sum over the columns that it touches, each once.
+def may_be_raw(policy: Policy, name: str) -> bool:
+    """Whether a column may be shown as it is: only what an attacker may know anyway, unless the policy says more.
 
     Examples
     --------
     >>> from shoal import datasets
-    >>> request_weight(datasets.policy("employees"), ["name", "marital_status", "age", "race", "sex", "salary"])
-    20.0
+    >>> paper = datasets.policy("employees")
+    >>> may_be_raw(paper, "salary"), may_be_raw(paper.replace(raw=None), "salary")
+    (True, False)
     """
-    return weigh(policy, columns).total
+    return name in policy.quasi_identifiers or (policy.raw is not None and policy.raw.shows_sensitive)
 
 
 def _weight(policy: Policy, name: str) -> float:

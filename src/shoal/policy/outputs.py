@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, model_serializer
@@ -63,6 +63,11 @@ class OutputForm(Frozen):
         """The column that numbers classes or groups, where there is one."""
         return None
 
+    def added_columns(self, quasi_identifiers: Iterable[str]) -> list[str]:
+        """Return the columns that the form may add to those of the table: ends, class numbers."""
+        ends = [f"{name}.{end}" for name in quasi_identifiers for end in ("low", "high")] if self.has_ends else []
+        return [*ends, *([] if self.numbered is None else [self.numbered])]
+
     @abstractmethod
     def faults(self, policy: Declared) -> Iterator[Fault]:
         """Yield what a policy declares that this form cannot keep."""
@@ -77,7 +82,8 @@ class OutputForm(Frozen):
 class Generalized(OutputForm):
     """The published table alone: a text for each quasi-identifier, ``[20, 24]`` or ``{a, b}``.
 
-    With ``ends``, columns ``age.low`` and ``age.high`` follow each column of numbers or dates.
+    With ``ends``, columns ``age.low`` and ``age.high`` follow each column of numbers or dates; with ``typed`` too, and
+    a table of pandas has the column itself as intervals where every cell is one.
 
     Why it is safe: both ends are read off the text alone, so they tell nothing more. ``[20, 25)`` gives 20 and 25 (the
     text says whether an end belongs to it), a single value itself twice, a set its least and its greatest value,
@@ -93,11 +99,14 @@ class Generalized(OutputForm):
     form: Literal["generalized"] = "generalized"
     ends: bool = False
     """Whether the ends of what is shown stand in columns of their own."""
+    typed: bool = False
+    """Whether columns of numbers and dates come in types that a program calculates with: with their ends beside them,
+    and as intervals where the library has such a type and every cell is one (pandas)."""
 
     @property
     def has_ends(self) -> bool:
         """Whether that is asked."""
-        return self.ends
+        return self.ends or self.typed
 
     def faults(self, policy: Declared) -> Iterator[Fault]:
         """Every policy can be kept."""

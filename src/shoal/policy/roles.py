@@ -7,18 +7,17 @@ from dataclasses import replace as dc_replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_serializer, model_validator
 
 from shoal.errors import PolicyError
 from shoal.hierarchies.base import Hierarchy
+from shoal.policy.treatments import Coding, Treatment
 from shoal.recodings.base import Form
 from shoal.registry import Frozen, entry_schema, find, names
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
     from pydantic_core.core_schema import CoreSchema
-
-Treatment = Literal["zip3", "age-90", "year"]
 
 Missing = Literal["own-value", "wildcard", "suppress", "error"]
 """What a missing value is: a value of its own; something that matches anything, published as ``*`` and counted
@@ -65,17 +64,14 @@ class _Role(Frozen):
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if name != "hierarchy" and value != field.default:
-                data[name] = list(value) if isinstance(value, tuple) else value
+                data[name] = _plain(value)
         return data
 
     @classmethod
-    def _own_schema(cls) -> dict[str, Any]:
-        """The JSON Schema of the column's own keys."""
-        return {"missing": {"enum": ["own-value", "wildcard", "suppress", "error"], "default": "own-value"}}
-
-    @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        own = cls._own_schema()
+        fields = {name: field for name, field in cls.model_fields.items() if name != "hierarchy"}
+        kinds: dict[str, Any] = {name: Annotated[field.annotation, field] for name, field in fields.items()}
+        own = {name: _inline(TypeAdapter(kind).json_schema()) for name, kind in kinds.items()}
         plain = {"type": ["object", "null"], "properties": own, "additionalProperties": False}
         branches = [plain]
         for name in names("hierarchies"):
@@ -86,6 +82,29 @@ class _Role(Frozen):
                 branch["required"] = ["hierarchy"]
             branches.append(branch)
         return {"oneOf": branches}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Coding):
+        return value.model_dump()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _inline(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose parts stand where they are used: it becomes a part of another."""
+    parts = schema.pop("$defs", {})
+
+    def fill(item: Any) -> Any:
+        if isinstance(item, dict):
+            return (
+                fill(parts[item["$ref"].rpartition("/")[2]])
+                if "$ref" in item
+                else {k: fill(v) for k, v in item.items()}
+            )
+        return [fill(one) for one in item] if isinstance(item, list) else item
+
+    filled: dict[str, Any] = fill(schema)
+    return filled
 
 
 class QuasiIdentifier(_Role):
@@ -111,32 +130,20 @@ class QuasiIdentifier(_Role):
     domain: Literal["observed", "hierarchy"] | tuple[float, float] = "observed"
     """What losses are measured against: the values that occur, all values that the hierarchy declares, or the
     range from the least to the greatest number that could occur."""
+    ends: Literal["rounded", "exact"] = "rounded"
+    """Where ranges of numbers or dates end if most persons have a value of their own: at round ones outside the class
+    (``rounded``), or at its least and greatest value, which are those of two persons (``exact``)."""
     treatment: Treatment | None = None
-    """What is done to every value before anything else, as HIPAA's Safe Harbor asks it: ``zip3`` keeps three digits of
-    a ZIP code (000 where few people live), ``age-90`` makes 90 of every age over 89, ``year`` keeps the year of a date.
-    Nobody sees more of the column: losses are measured against what is left."""
+    """What is done to every value before anything else (:mod:`shoal.policy.treatments`): ``{top: 90, bottom: 18}``,
+    ``{round: 100}``, ``{shift_days: 183}``; as HIPAA's Safe Harbor asks it, ``zip3`` keeps three digits of a ZIP code
+    (000 where few people live), ``age-90`` makes 90 of every age over 89, ``year`` keeps the year of a date. Nobody
+    sees more of the column: losses are measured against what is left."""
 
     @model_validator(mode="after")
     def _boundaries_need_labels(self) -> QuasiIdentifier:
         if self.boundaries and self.hierarchy is None:
             raise ValueError("boundaries are labels of a hierarchy, and this column has none")
         return self
-
-    @classmethod
-    def _own_schema(cls) -> dict[str, Any]:
-        return {
-            "weight": {"type": "number", "exclusiveMinimum": 0, "default": 1},
-            **super()._own_schema(),
-            "boundaries": {"type": "array", "items": {"type": "string"}},
-            "publish": {"enum": ["labels", "ranges", "sets"]},
-            "treatment": {"enum": ["zip3", "age-90", "year"]},
-            "domain": {
-                "anyOf": [
-                    {"enum": ["observed", "hierarchy"]},
-                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-                ]
-            },
-        }
 
 
 class Identifier(Frozen):
@@ -177,10 +184,8 @@ class Sensitive(_Role):
     """What a request for the column weighs; by default nothing, so that it is never a reason to generalize."""
     missing: Missing = "own-value"
     """What a missing value is; ``wildcard`` may be any value: models count it as the one that would be worst."""
-
-    @classmethod
-    def _own_schema(cls) -> dict[str, Any]:
-        return {"weight": {"type": "number", "minimum": 0, "default": 0}, **super()._own_schema()}
+    treatment: Treatment | None = None
+    """What is done to every value before anything else, as for a quasi-identifier; models count what is left."""
 
 
 def resolve_paths(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
@@ -194,5 +199,5 @@ def resolve_paths(data: dict[Any, Any], folder: Path | None) -> dict[Any, Any]:
 
 
 def _absolute(spec: Any, folder: Path) -> Any:
-    named = isinstance(spec, dict) and "file" in spec
-    return {**spec, "file": str(folder / str(spec["file"]))} if named else spec
+    names_file = isinstance(spec, dict) and "file" in spec
+    return {**spec, "file": str(folder / str(spec["file"]))} if names_file else spec

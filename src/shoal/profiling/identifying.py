@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Ints
-from shoal.engines.columns import codes_of, domain_of, plain
+from shoal.engines.columns import codes_of, domain_of, to_plain
 from shoal.kernels.group import group
 
 HEAVIEST = 5
@@ -72,7 +72,7 @@ def measure_identifying(frame: pl.DataFrame, columns: Sequence[str]) -> dict[str
 
 
 def _codes(column: pl.Series) -> tuple[Ints, int]:
-    values = plain(column)
+    values = to_plain(column)
     domain = domain_of(values)
     return codes_of(values, domain), len(domain) + 1
 
@@ -90,7 +90,6 @@ def _sets(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _ratios(columns: Sequence[tuple[Ints, int]], records: int) -> tuple[float, float]:
-    """Return distinction and separation of some columns together."""
     if records < 2:
         return (0.0, 0.0)
     if not columns:

@@ -5,42 +5,82 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 
 import polars as pl
 
 from shoal.encoding.domains import Kind
-from shoal.engines.columns import kind_of, plain
+from shoal.engines.columns import kind_of, to_plain, to_texts
+from shoal.engines.missing_codes import find_missing_codes
 from shoal.errors import TableError
+from shoal.profiling.check_digits import find_scheme
 
 Meaning = Literal[
-    "identifier", "person", "label", "birth", "postal", "age", "known", "origin", "sensitive", "text", "weight"
+    "identifier",
+    "person",
+    "staff",
+    "label",
+    "birth",
+    "postal",
+    "age",
+    "sex",
+    "known",
+    "origin",
+    "sensitive",
+    "text",
+    "weight",
 ]
 
 _WORDS: dict[Meaning, str] = {
     # a word of the name, or two or three neighbours written as one
     "identifier": """email mail courriel correo phone tel fax gsm mobile mobil handy cellulare ssn nino nhs bsn dni nie
         nif nir cpf cpr pesel iban bic passport mrn ip ipaddress mac username login userid url nickname
+        姓名 名字 电话 手机 邮箱 身份证 身份证号 地址
         forename surname firstname lastname middlename maidenname fullname givenname familyname birthname
-        fathername mothername
+        fathername mothername nhsnumber hospitalnumber
         prenom nomdefamille apellido apellidos nombrecompleto cognome sobrenome naam voornaam achternaam namn fornamn
         efternamn imie nazwisko vorname nachname familienname geburtsname zuname address adresse adres
         direccion indirizzo endereco street strasse hausnummer housenumber rue calle licenseplate kennzeichen
         creditcard cardnumber accountnumber steuerid steuernummer fallnummer codicefiscale personnummer
-        nationalid taxid socialsecurity securitesociale latitude longitude gps fingerprint""",
-    "person": """patient patients person subject participant respondent proband individual user customer client member
-        employee student insured cliente paciente paziente persona personne kunde versicherter pid patid""",
-    "label": "name names nom nombre nome id ids uid uuid guid nr nummer key kennung identifier pk rowid matricule",
-    "birth": "birth birthday birthdate dob born geboren naissance nacimiento nascita nascimento geboorte",
+        nationalid taxid socialsecurity securitesociale latitude longitude gps fingerprint
+        имя фамилия отчество фио телефон адрес почта инн снилс паспорт ονομα επωνυμο ονοματεπωνυμο τηλεφωνο διευθυνση
+        αφμ αμκα الاسم اسم الهاتف هاتف العنوان שם טלפון כתובת תז soyad soyadi isim adi telefonu tckn jmeno prijmeni
+        rodnecislo nev lakcim etunimi sukunimi osoite puhelin hetu nama alamat hoten dienthoai cccd नाम ชื่อ""",
+    "person": """individu individuo
+        patient patients person subject participant respondent proband individual user customer client member
+        patienten pat eid empi employee student insured cliente paciente paziente persona personne kunde versicherter
+        pid patid schuler schulerin pupil alumno alumna estudiante eleve etudiant etudiante uczen uczennica klient
+        klientka pacjent osoba pracownik mitarbeiter mitarbeiterin angestellter empleado trabajador salarie worker
+        borrower donor subscriber tenant 患者 病人 学生 客户 员工 пациент клиент ασθενης مريض מטופל hasta ogrenci""",
+    "staff": """doctor physician surgeon nurse therapist teacher examiner tutor supervisor manager agent clerk officer
+        arzt arztin behandler hausarzt pfleger pflegerin lehrer lehrerin prufer pruferin dozent dozentin sachbearbeiter
+        sachbearbeiterin betreuer medecin docteur infirmier enseignant professeur examinateur medico medica doctora
+        enfermero profesor dottore insegnante docente arts huisarts verpleegkundige leraar lekarz nauczyciel opiekun
+        lakare larare laakari opettaja lekar ucitel orvos doktor ogretmen hekim врач доктор учитель преподаватель
+        γιατρος ιατρος طبيب الطبيب معلم רופא 医師 医生 教師 老师 의사 교사""",
+    "label": """hhid idhh hhnr hhnum
+        household householdid haushalt haushaltsid family familyid familie familienid famille familia
+        menage foyer hogar famiglia huishouden gezin hushall husstand kotitalous domacnost haztartas gospodarstwo hane
+        domicilio aile 世帯 家庭 가구 name names nom nombre nome id ids uid uuid guid
+        nr nummer key kennung identifier pk rowid matricule""",
+    "birth": "yob birthyear birthyr birth birthday birthdate dob "
+    "born geboren naissance nacimiento nascita nascimento geboorte",
     "postal": """zip zipcode zip3 zip5 postcode postal postalcode plz codepostal codigopostal cep postnummer eircode
         pincode""",
-    "age": "age alter edad leeftijd alder idade wiek ika eta lebensalter",
-    "known": """sex gender geschlecht sexe sexo sesso geslacht marital maritalstatus familienstand education bildung
+    "age": """age alter edad leeftijd alder idade wiek ika eta lebensalter возраст ηλικια العمر גיל yas vek tuoi umur
+        usia aldur varsta edat vanus amzius vecums starost godine eletkor вік възраст आयु उम्र อายุ سن السن""",
+    "sex": """sex gender geschlecht sexe sexo sesso geslacht kon kjonn sukupuoli pol plec cinsiyet pohlavi pohlavie spol
+        nem lytis dzimums sugu genero genere пол стать φυλο الجنس جنسیت מין लिंग เพศ 性別 性别 성별""",
+    "known": """marital maritalstatus familienstand education bildung
         school degree occupation job beruf profession profesion country land pays pais nationality city town
         stadt ort wohnort ville ciudad county state region bundesland kanton province district gemeinde
         municipality commune workclass relationship language sprache citizenship housing employer department
-        staatsangehorigkeit nationalitat year jahr jahrgang height grosse station ward""",
+        staatsangehorigkeit nationalitat year jahr jahrgang height grosse station ward weight gewicht poids peso vikt
+        waga город πολη
+        mesto grad varos oras miestas pilseta linn kraj okres zupanija megye judet savivaldybe rajons область район
+        город місто град νομος المدينة مدينة जिला ज़िला शहर จังหวัด شهر comune provincia municipio freguesia
+        kommun kommune fylke lan kunta maakunta gmina powiat wojewodztwo miasto miejscowosc ilce sehir
+        children kinder enfants hijos handedness eyecolor eyecolour haircolor haircolour wheelchair""",
     "origin": "race ethnicity ethnic ethnie etnia hautfarbe herkunft",
     "sensitive": """hiv aids icd icd10 icd9 bmi dna gene union gewerkschaft partei party vote religion faith church
         konfession sexuality sexualorientation orientation income salary wage wages gehalt lohn salaire
@@ -52,19 +92,24 @@ _WORDS: dict[Meaning, str] = {
 _STEMS: dict[Meaning, str] = {
     # a part of a word: for compounds (Hauptdiagnose) and endings (medications)
     "identifier": """email telefon telephone telefono passport ausweis versichertennummer versicherungsnummer
-        kontonummer vorname nachname surname anschrift""",
-    "label": "nummer",
-    "birth": "geburts birthdate",
+        kontonummer vorname nachname surname anschrift
+        氏名 姓名 名前 住所 地址 電話 电话 手机 携帯 メール 邮箱 身份证 성명 이름 전화 휴대 주소 이메일 주민""",
+    "person": "患者 환자 고객 학생",
+    "label": "nummer 番号 编号 번호",
+    "age": "年齢 年龄 나이 연령",
+    "birth": "geburts birthdate рожден γεννησ 生年月日 出生 誕生日 생년월일",
     "postal": "postleit postcode",
+    "sex": "性別 性别 성별",
     "known": "occupation nationality",
     "origin": "ethnic",
     "sensitive": """diagnos disease illness krankheit maladie enfermedad malattia medikament medication medicament
         medicine therap religio politic politi genetic genom einkommen salary income orientation psych
-        pregnan behinder disabil cancer tumor infection blood blut befund cholesterol glucose disorder syndrom""",
+        patolog التشخيص تشخیص रोग बीमारी โรค діагноз boala choroba choroby sykdom sygdom sjukdom tauti sairaus
+        haigus slimiba betegs bolest
+        pregnan behinder disabil cancer tumor infection blood blut befund cholesterol glucose disorder syndrom
+        диагноз διαγνωσ 診断 诊断 진단""",
     "text": "freitext freetext",
 }
-_VOCABULARY = {meaning: frozenset(text.split()) for meaning, text in _WORDS.items()}
-_PARTS = {meaning: tuple(text.split()) for meaning, text in _STEMS.items()}
 
 _CALLED = {
     "text": "text",
@@ -91,12 +136,16 @@ _WRITTEN_DATES = {
     "…/…/year": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}$",
     "year-month-day": r"^[0-9]{4}[./-][0-9]{2}[./-][0-9]{2}(?:[T ].*)?$",
 }
+_TITLES = r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Miss|Herr|Frau|Sig|Sra?|Dott|Mme|M)\.? )*"
+_NAME_WORD = r"\p{Lu}[\p{L}'’.]*\p{Ll}"
+_PERSON_NAMES = rf"^{_TITLES}{_NAME_WORD}(?:,? {_NAME_WORD}|,? \p{{Lu}}\.|-{_NAME_WORD}){{1,3}}$"
+_KEY = r"^(?:[^\s@]{1,6} )?[^\s@]*[0-9][^\s@]*(?: [^\s@]{1,6}){0,2}$"
+_SAMPLE = 2_000
 _COMMA = r"^-?[0-9]+,[0-9]+$"
 _CODE = r"^(?:[0-9]{4,10}|[0-9]{5}-[0-9]{4}|[A-Z]{0,3}-?[0-9]{2,8}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9])$"
 _BLANKS = """? ?? - -- --- . .. * na n/a n.a. #n/a nan null nil none unknown unk missing unspecified k.a. unbekannt
     inconnu desconocido sconosciuto onbekend -1 -9 -99 -999 99 999 9999 99999"""
 _PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specified"]
-_BELOW, _ABOVE = {-1.0, -9.0, -99.0, -999.0, -9999.0}, {99.0, 999.0, 9999.0, 99999.0, 999999.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +173,20 @@ class Profile:
     """What nearly all texts look like: a key of the list of personal patterns, or nothing."""
     written: str = ""
     """How nearly all texts write a date, or nothing."""
+    named: bool = False
+    """Whether nearly all texts look like a first and a last name."""
     coded: bool = False
     """Whether all texts are codes of one length."""
     commas: bool = False
     """Whether nearly all texts are numbers with a decimal comma."""
     calendar: bool = False
     """Whether all integers are dates as YYYYMMDD."""
+    whole: bool = False
+    """Whether all numbers are whole ones, whatever they were read as."""
+    keyed: bool = False
+    """Whether nearly all texts are words with digits in them."""
+    scheme: str = ""
+    """What nearly all values are by their check digits, or nothing."""
 
     @property
     def present(self) -> int:
@@ -152,6 +209,12 @@ class Profile:
         return self.kind in ("integer", "float")
 
     @property
+    def keys(self) -> bool:
+        """Whether its values may be keys: whole numbers of some digits, words with digits in them."""
+        small = self.longest < 3 and not (self.means("label") or self.means("person"))
+        return self.keyed or bool(self.scheme) or (self.whole and not small)
+
+    @property
     def near_unique(self) -> bool:
         """Whether nearly each record has a value of its own; in a short table that says nothing."""
         return self.present >= 20 and self.uniqueness > 0.9
@@ -168,11 +231,7 @@ class Profile:
         >>> Profile(name="package", kind="integer", records=9).means("age")
         False
         """
-        words = split_words(self.name)
-        runs = {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words))}
-        if runs & _VOCABULARY[meaning]:
-            return True
-        return any(part in word for part in _PARTS.get(meaning, ()) for word in words)
+        return name_means(self.name, meaning)
 
     def facts(self) -> str:
         """Return type and counts, for people."""
@@ -184,17 +243,45 @@ class Profile:
         return ", ".join(parts)
 
 
+_BARRED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+"""Letters that have no accent to leave out."""
+
+
 def split_words(name: str) -> list[str]:
     """Return the words of a column's name, in small letters without accents.
 
     Examples
     --------
-    >>> split_words("PatientID"), split_words("Straße_Nr."), split_words("Prénom")
-    (['patient', 'id'], ['strasse', 'nr'], ['prenom'])
+    >>> split_words("PatientID"), split_words("Straße_Nr."), split_words("Prénom"), split_words("Køn, płeć")
+    (['patient', 'id'], ['strasse', 'nr'], ['prenom'], ['kon', 'plec'])
     """
     spaced = re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name)
-    letters = unicodedata.normalize("NFKD", spaced.casefold())
-    return re.findall(r"[^\W_]+", "".join(c for c in letters if not unicodedata.combining(c)))
+    letters = unicodedata.normalize("NFKD", spaced.casefold().translate(_BARRED))
+    plain = "".join(c for c in letters if not unicodedata.combining(c))
+    # vowels of Hindi and Thai are signs that belong to the word
+    return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in plain).split()
+
+
+_VOCABULARY = {meaning: frozenset(split_words(text)) for meaning, text in _WORDS.items()}
+_PARTS = {meaning: tuple(split_words(text)) for meaning, text in _STEMS.items()}
+
+
+def name_means(name: str, meaning: Meaning) -> bool:
+    """Return whether the name of a column suggests a meaning.
+
+    Examples
+    --------
+    >>> name_means("płeć", "sex"), name_means("आयु", "age"), name_means("ward", "sex")
+    (True, True, False)
+    """
+    if join_neighbours(words := split_words(name)) & _VOCABULARY[meaning]:
+        return True
+    return any(part in word for part in _PARTS.get(meaning, ()) for word in words)
+
+
+def join_neighbours(words: list[str]) -> set[str]:
+    """Return the words, and each two or three neighbours written as one."""
+    return {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words))}
 
 
 def profile_column(column: pl.Series) -> Profile:
@@ -208,11 +295,11 @@ def profile_column(column: pl.Series) -> Profile:
     """
     known = Profile(name=column.name, kind="other", records=len(column))
     try:
-        values = plain(column)
+        values = to_plain(column)
     except (TableError, pl.exceptions.PolarsError):
-        return known
+        return _unpublishable(known, column)
     if column.dtype.is_integer() and values.null_count() > column.null_count():
-        return known  # whole numbers beyond 64 bits are keys, not quantities
+        return _unpublishable(known, column)  # whole numbers beyond 64 bits are keys, not quantities
     kinds = values.drop_nulls().unique().sort()
     known = replace(known, kind=kind_of(values), missing=values.null_count(), distinct=len(kinds))
     if not len(kinds):
@@ -225,6 +312,11 @@ def profile_column(column: pl.Series) -> Profile:
         days = kinds.to_physical().cast(pl.Float64) / (1 if known.kind == "date" else 86_400e6)
         return replace(known, low=float(days[0]), high=float(days[-1]))
     return known
+
+
+def _unpublishable(known: Profile, column: pl.Series) -> Profile:
+    texts = to_texts(column).drop_nulls()
+    return replace(known, missing=known.records - len(texts), distinct=texts.n_unique())
 
 
 def _texts(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
@@ -243,19 +335,23 @@ def _texts(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
         pattern=_matching(real, _PATTERNS),
         written=_matching(real, _WRITTEN_DATES),
         commas=bool(_matching(real, {"commas": _COMMA})),
+        named=bool(_matching(real, {"names": _PERSON_NAMES})),
         coded=bool(sizes.n_unique() == 1 and real.str.contains(_CODE).all()),
+        keyed=bool(_matching(real, {"keys": _KEY})),
+        scheme=find_scheme(real.head(_SAMPLE)) if int(sizes.max()) >= 8 else "",  # type: ignore[arg-type]
     )
 
 
 def _matching(texts: pl.Series, patterns: dict[str, str]) -> str:
     """Return the first pattern that nine of ten texts match: a few are always written in another way."""
-    sample = texts.head(10_000)
+    sample = texts.gather_every(max(len(texts) // _SAMPLE, 1))
     return next((name for name, rule in patterns.items() if sample.str.contains(rule).sum() >= 0.9 * len(sample)), "")
 
 
 def _numbers(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
+    whole = known.kind == "integer" or bool((kinds == kinds.round()).all())
     lengths = kinds.cast(pl.Int64, strict=False).abs().cast(pl.String).str.len_chars().drop_nulls()
-    codes = _number_codes([float(v) for v in kinds.head(3)], [float(v) for v in kinds.tail(3)])
+    codes = find_missing_codes(kinds)
     real = kinds.filter(~kinds.cast(pl.Float64).is_in(list(codes))) if codes else kinds
     real = real if len(real) else kinds
     return replace(
@@ -266,19 +362,9 @@ def _numbers(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
         longest=int(lengths.max() or 0),  # type: ignore[arg-type]
         shortest=int(lengths.min() or 0),  # type: ignore[arg-type]
         calendar=known.kind == "integer" and _calendar(real),
+        whole=whole,
+        scheme=find_scheme(real.gather_every(max(len(real) // _SAMPLE, 1))) if whole else "",
     )
-
-
-def _number_codes(first: list[float], last: list[float]) -> set[float]:
-    """Return the ends of the range that look like codes for missing: far from all other numbers."""
-    codes = set()
-    for value, following in pairwise(first):
-        if value in _BELOW and following >= 0:
-            codes.add(value)
-    for previous, value in pairwise(last):
-        if value in _ABOVE and abs(previous) <= value / 2:
-            codes.add(value)
-    return codes
 
 
 def _calendar(kinds: pl.Series) -> bool:

@@ -15,7 +15,7 @@ Role = Literal["identifiers", "subject", "quasi_identifiers", "sensitive"]
 
 FEW = 6
 """Up to so many values are suppressed rather than grouped."""
-_LISTED = 100
+LISTED = 100
 """Up to so many values a set of some of them is still read by people."""
 _NARROW = 500.0
 """Numbers over a wider range than this have no widths that suit both their ends."""
@@ -31,17 +31,29 @@ class RoleSuggestion:
     """The hierarchy of a quasi-identifier and its parameters."""
     plausible: int = 0
     """Which column is made the quasi-identifier where none looks like one: the greatest."""
+    guessed: bool = False
+    """Whether nothing but caution gives it its role."""
+    measured: bool = False
+    """Whether it is published exactly because nobody outside knows what was measured."""
 
 
 def suggest_roles(profiles: dict[str, Profile]) -> dict[str, RoleSuggestion]:
-    """Ask the rules in turn; one column at most says who a record is about."""
-    decisions: dict[str, RoleSuggestion] = {}
-    for name, column in profiles.items():
-        decision = next(suggestion for rule in _RULES if (suggestion := rule(column)) is not None)
-        if decision.role == "subject" and any(other.role == "subject" for other in decisions.values()):
-            decision = replace(decision, role="identifiers", reason="names a person, as the subject does")
-        decisions[name] = decision
-    return decisions
+    """Ask the rules in turn; several columns may be called what says who a record is about."""
+    return {
+        name: next(suggestion for rule in _RULES if (suggestion := rule(column)) is not None)
+        for name, column in profiles.items()
+    }
+
+
+def names_persons(column: Profile, decision: RoleSuggestion) -> bool:
+    """Return whether a column may never be published, not even as ranges or sets: its values are persons or lead to
+    them."""
+    if column.kind == "other" or decision.role == "subject":
+        return True
+    if decision.role != "identifiers" or not column.distinct:
+        return False
+    reaches = bool(column.scheme or column.pattern) or column.means("identifier")
+    return reaches or column.kind == "text" or (column.whole and column.shortest >= 8)
 
 
 def _unpublishable(column: Profile) -> RoleSuggestion | None:
@@ -80,6 +92,12 @@ def _named_identifier(column: Profile) -> RoleSuggestion | None:
     return RoleSuggestion("identifiers", "the column's name says that it names, reaches or locates a person")
 
 
+def _checked(column: Profile) -> RoleSuggestion | None:
+    if not column.scheme:
+        return None
+    return RoleSuggestion("identifiers", f"nearly all values are {column.scheme}, by their check digits")
+
+
 def _date(column: Profile) -> RoleSuggestion | None:
     birth = column.means("birth")
     why = "a date of birth is widely known" if birth else "dates of events are known to those who took part"
@@ -102,7 +120,7 @@ def _patterned(column: Profile) -> RoleSuggestion | None:
     if not column.pattern or column.means("postal"):
         return None
     # eight digits may be a code of a product or place, as long as there are few of them
-    if column.pattern == "long numbers" and column.distinct <= _LISTED and column.uniqueness < 0.5:
+    if column.pattern == "long numbers" and column.distinct <= LISTED and column.uniqueness < 0.5:
         return None
     return RoleSuggestion("identifiers", f"nearly all values look like {column.pattern}", plausible=1)
 
@@ -119,13 +137,14 @@ def _free_text(column: Profile) -> RoleSuggestion | None:
 def _sensitive(column: Profile) -> RoleSuggestion | None:
     if not column.means("sensitive") or column.means("origin"):
         return None
-    if column.near_unique and not column.numeric:
+    numbered = column.whole and column.shortest == column.longest >= 6
+    if column.near_unique and (not column.numeric or column.means("label") or numbered):
         return RoleSuggestion("identifiers", "sensitive by its name, but nearly unique: published, it would single out")
+    if column.kind == "text" and column.words >= 1.8 and column.distinct > LISTED:
+        return RoleSuggestion("identifiers", "many texts of several words, in which names may stand")
     reason = "the name speaks of health, beliefs, money or the like: nobody should learn it about a person"
     if column.distinct < 2:
         reason += "; all have the same value, so the release tells it about everyone: is that meant?"
-    elif column.numeric and column.distinct > _LISTED:
-        reason += "; published exactly: round it first if such amounts are known to others"
     return RoleSuggestion("sensitive", reason, plausible=4)
 
 
@@ -144,11 +163,19 @@ def _known(column: Profile) -> RoleSuggestion | None:
         reason = "a special category (GDPR Art. 9), yet mostly visible to others: move it to sensitive if it is not"
     elif column.means("age") and column.numeric:
         reason = "an age is widely known or easily guessed"
-    elif column.means("known"):
+    elif column.means("known") or column.means("sex"):
         reason = "commonly known about a person"
     else:
         return None
     return suggest_hierarchy(column, reason)
+
+
+def _person_names(column: Profile) -> RoleSuggestion | None:
+    """Names of doctors, teachers or relatives, whatever the column is called; places and jobs are said to be some."""
+    few = column.distinct <= 20 and column.uniqueness <= 0.9
+    if not column.named or (few and not column.means("staff")):
+        return None
+    return RoleSuggestion("identifiers", "nearly all values look like first and last names of persons")
 
 
 def _label(column: Profile) -> RoleSuggestion | None:
@@ -156,7 +183,8 @@ def _label(column: Profile) -> RoleSuggestion | None:
     if column.kind not in ("text", "integer") or not column.means("label"):
         return None
     alone = len(split_words(column.name)) == 1
-    if alone or (column.uniqueness > 0.5 and column.distinct > 2) or column.distinct > _LISTED:
+    few_each = column.uniqueness > (0.2 if column.keys and column.distinct > 20 else 0.5)
+    if alone or (few_each and column.distinct > 2) or column.distinct > LISTED:
         return RoleSuggestion("identifiers", "the column's name says that it names or numbers persons or records")
     return None
 
@@ -171,6 +199,14 @@ def _near_unique(column: Profile) -> RoleSuggestion | None:
     return None
 
 
+def _code(column: Profile) -> RoleSuggestion | None:
+    """Codes and long numbers of one length, of which most records have their own."""
+    alike = column.shortest == column.longest >= 6 and column.keys
+    if not alike or column.uniqueness <= 0.5 or column.distinct <= LISTED:
+        return None
+    return RoleSuggestion("identifiers", "a code of which most records have one of their own", plausible=6)
+
+
 def _constant(column: Profile) -> RoleSuggestion | None:
     if column.distinct > 1:
         return None
@@ -180,12 +216,13 @@ def _constant(column: Profile) -> RoleSuggestion | None:
 
 
 def _rest(column: Profile) -> RoleSuggestion:
-    return suggest_hierarchy(column, "may be known to someone who looks for a person")
+    return replace(suggest_hierarchy(column, "may be known to someone who looks for a person"), guessed=True)
 
 
 _RULES: tuple[Callable[[Profile], RoleSuggestion | None], ...] = (
     _unpublishable,
     _subject,
+    _checked,
     _named_identifier,
     _date,
     _patterned,
@@ -194,8 +231,10 @@ _RULES: tuple[Callable[[Profile], RoleSuggestion | None], ...] = (
     _constant,
     _postal,
     _known,
+    _person_names,
     _label,
     _near_unique,
+    _code,
     _rest,
 )
 """The first that answers decides: what is certain by its values comes before what is likely by its name."""
@@ -214,7 +253,7 @@ def suggest_hierarchy(column: Profile, reason: str) -> RoleSuggestion:
         spec, how = {"hierarchy": "mask", "keep": keep}, "codes of one length: the last characters go first"
     elif column.commas:
         spec, how = {"hierarchy": "suppress"}, "numbers with a decimal comma, read as text: a point allows intervals"
-    elif column.distinct <= _LISTED:
+    elif column.distinct <= LISTED:
         spec, how = {}, "published as sets of values; a tree would give groups that people know"
     else:
         spec, how = {"hierarchy": "suppress"}, "too many values for sets to be read: a tree would keep far more"

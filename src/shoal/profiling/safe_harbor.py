@@ -13,8 +13,9 @@ from shoal.engines.counted import CountedTable
 from shoal.engines.treatments import OLDEST, faults, treat_column
 from shoal.errors import Fault
 from shoal.policy import Policy
-from shoal.policy.roles import QuasiIdentifier, Treatment
-from shoal.profiling.profile import Profile, profile_column, split_words
+from shoal.policy.roles import QuasiIdentifier
+from shoal.policy.treatments import SafeHarborTreatment
+from shoal.profiling.profile import Profile, join_neighbours, profile_column, split_words
 from shoal.profiling.role_rules import RoleSuggestion
 
 _ELDEST = 120
@@ -31,7 +32,7 @@ class Kind:
     """Words of a column's name, or two or three neighbours written as one."""
     pattern: str = ""
     """What nearly all values look like (:class:`~shoal.profiling.profile.Profile`)."""
-    treatment: Treatment | None = None
+    treatment: SafeHarborTreatment | None = None
     """What makes publishing lawful; without one the column goes."""
 
     def __str__(self) -> str:
@@ -108,7 +109,7 @@ def find_kind(column: Profile) -> Kind | None:
     (D) telephone numbers
     """
     words = split_words(column.name)
-    runs = {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words))}
+    runs = join_neighbours(words)
     if len(words) > 1 and column.uniqueness <= 0.5:
         runs -= _GENERIC
     if column.kind == "boolean" or (column.distinct <= 2 and column.present >= 20):

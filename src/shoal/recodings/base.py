@@ -5,21 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.types import Bools, Floats, Ints
+from shoal.encoding.types import Bools, Codes, Floats, Ints
 from shoal.frequencies.frequencies import Frequencies
 from shoal.hierarchies.base import Levels
+from shoal.kernels.group import group
+from shoal.recodings.range_ends import RangeEnds
 
 Form = Literal["labels", "ranges", "sets"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Column:
     """A quasi-identifier as a search sees it."""
 
@@ -32,6 +35,13 @@ class Column:
     """The highest level that full-domain recoding may use (0 without a hierarchy)."""
     limits: Ints | None = None
     """The highest level that each code may be shown at, where the policy sets boundaries."""
+    rounded_ends: RangeEnds | None = None
+    """Where ranges end, where that is not at values of the column."""
+
+    @cached_property
+    def ends(self) -> RangeEnds:
+        """Where ranges begin and end."""
+        return self.rounded_ends or RangeEnds.exact(self.levels)
 
     @property
     def points(self) -> Floats:
@@ -99,7 +109,7 @@ class ColumnLabels:
         """Which classes show ``*``."""
         return np.array([text == STAR for text in self.texts], bool)[self.ids]
 
-    def replaced(self, classes: Bools, others: ColumnLabels) -> ColumnLabels:
+    def replace_classes(self, classes: Bools, others: ColumnLabels) -> ColumnLabels:
         """Return the same, but for some classes (a mask) what others show, one for each, at the same levels."""
         ids, penalties, stands_for = self.ids.copy(), self.penalties.copy(), self.stands_for.copy()
         ids[classes] = len(self.texts) + others.ids
@@ -137,6 +147,8 @@ class Proof:
     loss 0.2500, no node can go below 0.2000 (gap 0.0500): not proven, stopped after 5 s; looked at 300 of 12,960 nodes
     >>> print(Proof(loss=0.0182, bound=0.0118))
     loss 0.0182; no local recoding can go below 0.0118
+    >>> print(Proof(loss=0.3750, bound=0.0118))
+    loss 0.3750; no local recoding can go below 0.0118 (a weak bound)
     >>> print(Proof(loss=0.0118, bound=0.0118))
     loss 0.0118; no local recoding can go below 0.0118: proven to be the best
     """
@@ -160,6 +172,11 @@ class Proof:
         return None if self.bound is None else max(self.loss - self.bound, 0.0)
 
     @property
+    def weak(self) -> bool:
+        """Whether the bound is less than half of the loss, so that it tells little."""
+        return self.bound is not None and 2.0 * self.bound < self.loss
+
+    @property
     def proven(self) -> bool:
         """Whether no other recoding of the same kind loses less."""
         return self.gap is not None and self.gap <= 1e-9 * max(abs(self.loss), 1.0)
@@ -168,6 +185,7 @@ class Proof:
         text = f"loss {self.loss:,.4f}"
         if self.nodes is None:
             text += "" if self.bound is None else f"; no local recoding can go below {self.bound:,.4f}"
+            text += " (a weak bound)" if self.weak else ""
             text += ": proven to be the best" if self.proven else ""
             return text + (f"; stopped {self.stopped}" if self.stopped else "")
         if self.bound is not None and self.gap is not None:
@@ -184,6 +202,7 @@ class Proof:
             "bound": self.bound,
             "gap": 0.0 if self.proven else self.gap,
             "proven": self.proven,
+            **({"weak": True} if self.weak else {}),
         }
         return (
             data
@@ -246,15 +265,58 @@ class Recoding(ABC):
     """How near the search knows its answer to be to the best of its kind."""
     rounds: tuple[Round, ...] = ()
     """How the search came to its answer, where it tells its steps."""
+    kind: ClassVar[str]
+    """Its name in the manifest."""
 
     @abstractmethod
     def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
         """Work the recoding out."""
 
     @abstractmethod
-    def extended(self, frequencies: Frequencies) -> Recoding:
+    def extend(self, frequencies: Frequencies) -> Recoding:
         """Return the recoding for frequencies that have more tuples and cells at their end, all suppressed."""
 
     @abstractmethod
+    def summarize(self) -> dict[str, Any]:
+        """Return what the manifest says of the recoding itself, as plain data."""
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the recoding as plain data, for the manifest."""
+        """Return what the manifest says, and how the search came to it."""
+        proof = {} if self.proof is None else {"proof": self.proof.to_dict()}
+        rounds = {"rounds": [one.to_dict() for one in self.rounds]} if self.rounds else {}
+        return {"recoding": self.kind, **self.summarize(), **proof, **rounds}
+
+
+@dataclass(frozen=True)
+class GlobalRecoding(Recoding):
+    """A recoding that publishes a value the same way in every record that is not suppressed."""
+
+    suppressed: Bools = field(repr=False)
+    """For each tuple whether it is suppressed."""
+
+    @abstractmethod
+    def number_codes(self, column: Column) -> Ints:
+        """Return a number for what each code of a column is published as."""
+
+    @abstractmethod
+    def show(self, column: Column, codes: Codes, chosen: Ints) -> ColumnLabels:
+        """Return what is shown for the chosen of all codes that are published."""
+
+    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
+        """Group the tuples by what they are published as."""
+        kept = ~self.suppressed
+        codes = frequencies.tuples[kept].T
+        numbers = [self.number_codes(column) for column in columns]
+        groups, rows = group(
+            [own[held] for own, held in zip(numbers, codes, strict=True)],
+            [int(own.max(initial=0)) + 1 for own in numbers],
+        )
+        members = np.full(len(kept), -1, np.int64)
+        members[kept] = groups
+        shown = tuple(self.show(column, held, rows) for column, held in zip(columns, codes, strict=True))
+        return ClassAssignment(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
+
+    def extend(self, frequencies: Frequencies) -> Self:
+        """Suppress the tuples that the search did not see."""
+        more = np.ones(len(frequencies.tuples) - len(self.suppressed), bool)
+        return replace(self, suppressed=np.append(self.suppressed, more))

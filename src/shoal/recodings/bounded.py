@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.types import Bools, Ints
-from shoal.frequencies.frequencies import Frequencies
-from shoal.kernels.group import group
-from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding, Round
+from shoal.encoding.types import Bools, Codes, Ints
+from shoal.recodings.base import Column, ColumnLabels, GlobalRecoding, Round
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Capped:
 
 
 @dataclass(frozen=True)
-class Bounded(Recoding):
+class Bounded(GlobalRecoding):
     """Every value of a column is published at the column's level, or at its boundary where that is lower.
 
     Without boundaries it is a full-domain recoding. With them no value has to be suppressed for being above its
@@ -59,51 +56,34 @@ class Bounded(Recoding):
     P3DM.
     """
 
+    kind: ClassVar[str] = "bounded"
+
     levels: dict[str, int]
-    suppressed: Bools = field(repr=False)
-    """For each tuple whether it is suppressed."""
     rounds: tuple[Round, ...] = ()
 
-    def draft(self, frequencies: Frequencies, columns: tuple[Column, ...]) -> ClassAssignment:
-        """Group the tuples by what they show."""
-        capped = [Capped.of(column, self.levels[column.name]) for column in columns]
-        kept = ~self.suppressed
-        codes = frequencies.tuples[kept].T
-        groups, rows = group(
-            [shows.ids[held] for shows, held in zip(capped, codes, strict=True)],
-            [len(shows.texts) for shows in capped],
+    def number_codes(self, column: Column) -> Ints:
+        """Number codes by what they show."""
+        return Capped.of(column, self.levels[column.name]).ids
+
+    def show(self, column: Column, codes: Codes, chosen: Ints) -> ColumnLabels:
+        """Show the label at the column's level, or the boundary."""
+        shows, levels, own = Capped.of(column, self.levels[column.name]), column.levels, codes[chosen]
+        at = shows.levels[own]
+        return ColumnLabels(
+            shows.texts,
+            shows.ids[own],
+            levels.penalties[at, own],
+            levels.lowest[at, own],
+            levels.records[at, own],
+            partial(_find_covered, column, shows),
         )
-        members = np.full(len(frequencies.tuples), -1, np.int64)
-        members[kept] = groups
-        shown = tuple(
-            _shown(column, shows, held[rows]) for column, shows, held in zip(columns, capped, codes, strict=True)
-        )
-        return ClassAssignment(members[frequencies.cell_tuples], None, frequencies.cell_counts, len(rows), shown)
 
-    def extended(self, frequencies: Frequencies) -> Bounded:
-        """Suppress the tuples that the search did not see."""
-        more = np.ones(len(frequencies.tuples) - len(self.suppressed), bool)
-        return replace(self, suppressed=np.append(self.suppressed, more))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the levels, and how the search came to them."""
-        rounds = {"rounds": [one.to_dict() for one in self.rounds]} if self.rounds else {}
-        return {"recoding": "bounded", "levels": dict(self.levels), **rounds}
+    def summarize(self) -> dict[str, Any]:
+        """Return the levels."""
+        return {"levels": dict(self.levels)}
 
 
-def _shown(column: Column, shows: Capped, codes: npt.NDArray[np.integer[Any]]) -> ColumnLabels:
-    levels, at = column.levels, shows.levels[codes]
-    return ColumnLabels(
-        shows.texts,
-        shows.ids[codes],
-        levels.penalties[at, codes],
-        levels.lowest[at, codes],
-        levels.records[at, codes],
-        partial(_covers, column, shows),
-    )
-
-
-def _covers(column: Column, shows: Capped) -> Bools:
+def _find_covered(column: Column, shows: Capped) -> Bools:
     """Which values each text covers: those that its label covers, whoever shows it."""
     codes = np.unique(shows.ids, return_index=True)[1]
     at = shows.levels[codes]

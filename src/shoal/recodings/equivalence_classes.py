@@ -15,7 +15,7 @@ from shoal.frequencies.frequencies import Background, Classes, Frequencies
 from shoal.kernels.group import group
 from shoal.models.base import PrivacyModel
 from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Recoding
-from shoal.recodings.covering import count_matches
+from shoal.recodings.covering import count_persons
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class EquivalenceClasses:
         return (int(self.classes.records[self.starred]) if counts else self.held) + self.dropped
 
 
-def publish(
+def finish_recoding(
     recoding: Recoding,
     frequencies: Frequencies,
     columns: tuple[Column, ...],
@@ -63,12 +63,12 @@ def publish(
     """
     draft = _within_boundaries(recoding.draft(frequencies, columns), frequencies, columns)
     merged, starred = _merge(_with_starred_class(draft, frequencies))
-    classes = _classes(merged, frequencies, background)
+    classes = describe_classes(merged, frequencies, background)
     out = draft.members < 0
     if starred < 0 or (merged.count == 1 and not out.any()):
         return EquivalenceClasses(classes, merged.columns, starred, 0)
     members = np.where(merged.members == starred, 0, -1).astype(np.int64)
-    only = replace(classes, count=1, members=members, shown=None, matches=_everyone(background))
+    only = replace(classes, count=1, members=members, shown=None, blank=None, matches=background.matches_of_stars)
     fits = all(
         bool(model.holds(only, background)[0] if model.classwise else model.holds(classes, background).all())
         for model in models
@@ -87,7 +87,9 @@ def _keep_rest(
 ) -> EquivalenceClasses:
     """Leave out the suppressed records of a table in which the others show ``*`` everywhere."""
     left = replace(draft, members=np.where(out, -1, draft.members).astype(np.int64))
-    return EquivalenceClasses(_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum()))
+    return EquivalenceClasses(
+        describe_classes(left, frequencies, background), left.columns, 0, int(draft.weights[out].sum())
+    )
 
 
 def _within_boundaries(
@@ -134,11 +136,6 @@ def _and_all(covers: Callable[[], Bools]) -> Bools:
     return np.vstack([known, np.ones((1, known.shape[1]), bool)])
 
 
-def _everyone(background: Background) -> Callable[[], Ints] | None:
-    population = background.population
-    return None if population is None else lambda: np.array([population.size], np.int64)
-
-
 def _merge(draft: ClassAssignment) -> tuple[ClassAssignment, int]:
     """Make classes that show the same texts one class; return also the number of the starred one."""
     if not draft.count:
@@ -146,14 +143,14 @@ def _merge(draft: ClassAssignment) -> tuple[ClassAssignment, int]:
     columns = [_merge_by_text(shown) for shown in draft.columns]
     groups, rows = group([shown.ids for shown in columns], [len(shown.texts) for shown in columns])
     merged = tuple(shown.take(rows) for shown in columns)
-    stars = np.ones(len(rows), bool)
-    for shown in merged:
-        stars &= shown.stars
+    stars = np.logical_and.reduce([shown.stars for shown in merged])
     starred = int(np.flatnonzero(stars)[0]) if stars.any() else -1
     return replace(draft, members=groups[draft.members], count=len(rows), columns=merged), starred
 
 
 def _merge_by_text(shown: ColumnLabels) -> ColumnLabels:
+    if len({*shown.texts}) == len(shown.texts) and STAR not in shown.texts:
+        return shown
     numbers: dict[str | None, int] = {}
     renumbered = np.array([numbers.setdefault(text, len(numbers)) for text in shown.texts], np.int64)
     ids = renumbered[shown.ids]
@@ -180,16 +177,23 @@ def _drop_classes(
     others = np.arange(draft.count) != starred
     columns = tuple(shown.take(others) for shown in draft.columns)
     left = replace(draft, count=draft.count - 1, members=members, columns=columns)
-    return EquivalenceClasses(_classes(left, frequencies, background), columns, -1, dropped)
+    return EquivalenceClasses(describe_classes(left, frequencies, background), columns, -1, dropped)
 
 
-def _classes(draft: ClassAssignment, frequencies: Frequencies, background: Background) -> Classes:
+def describe_classes(draft: ClassAssignment, frequencies: Frequencies, background: Background) -> Classes:
+    """Return the classes of a draft for models to look at, with what they show and whom they match."""
+
     def shown() -> Ints:
         return np.stack([column.ids for column in draft.columns], axis=1)
 
+    def blank() -> Bools:
+        return np.stack([column.stars for column in draft.columns], axis=1)
+
     people = background.population
-    matches = None if people is None else partial(count_matches, people, draft.columns)
-    return Classes(draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown, matches=matches)
+    matches = None if people is None else partial(count_persons, people, draft.columns)
+    return Classes(
+        draft.count, draft.members, draft.cells, draft.weights, frequencies, shown=shown, blank=blank, matches=matches
+    )
 
 
 def list_pieces(publication: EquivalenceClasses) -> tuple[Ints, Ints, Ints]:

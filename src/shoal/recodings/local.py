@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.encoding.types import Codes, Ints
 from shoal.frequencies.frequencies import Frequencies
 from shoal.recodings.base import ClassAssignment, Column, ColumnLabels, Proof, Recoding
-from shoal.recodings.forms import FORMS, Members, show_narrowest
+from shoal.recodings.forms import ClassMembers, show_column, show_narrowest
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Local(Recoding):
     Xu, J., Wang, W., Pei, J., Wang, X., Shi, B. and Fu, A. W.-C. (2006). Utility-based anonymization using local
     recoding. KDD.
     """
+
+    kind: ClassVar[str] = "local"
 
     members: Ints = field(repr=False)
     """The class of each piece; -1 is suppressed."""
@@ -60,14 +62,11 @@ class Local(Recoding):
         weights = frequencies.cell_counts if self.weights is None else self.weights
         tuples = frequencies.cell_tuples if self.cells is None else frequencies.cell_tuples[self.cells]
         inside = self.members >= 0
-        # a class is decided by its distinct tuples: look at each (class, tuple) once
-        pairs = np.unique(self.members[inside] * max(len(frequencies.tuples), 1) + tuples[inside])
-        classes, chosen = np.divmod(pairs, max(len(frequencies.tuples), 1))
-        members = Members(classes, self.count)
+        members, chosen = ClassMembers.of(self.members[inside], tuples[inside], self.count)
         shown = show_classes(members, frequencies.tuples[chosen], columns, alone=self.count == 1 and not self.part)
         return ClassAssignment(self.members, self.cells, weights, self.count, shown)
 
-    def extended(self, frequencies: Frequencies) -> Local:
+    def extend(self, frequencies: Frequencies) -> Local:
         """Suppress the cells that the search did not see."""
         seen = len(self.members) if self.cells is None else int(self.cells.max(initial=-1)) + 1
         more = np.arange(seen, len(frequencies.cell_counts))
@@ -77,25 +76,21 @@ class Local(Recoding):
         weights = np.append(self.weights, frequencies.cell_counts[more])
         return replace(self, members=members, cells=np.append(self.cells, more), weights=weights)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the number of classes, which are the published table, and how near they are to the best."""
-        proof = {} if self.proof is None else {"proof": self.proof.to_dict()}
-        return {"recoding": "local", "classes": self.count, **proof}
+    def summarize(self) -> dict[str, Any]:
+        """Return the number of classes; what they are is the published table."""
+        return {"classes": self.count}
 
 
 def show_classes(
-    members: Members, tuples: Codes, columns: tuple[Column, ...], *, alone: bool
+    members: ClassMembers, tuples: Codes, columns: tuple[Column, ...], *, alone: bool
 ) -> tuple[ColumnLabels, ...]:
     """Return what classes of tuples show in each column; a class that is alone may show ``*`` everywhere."""
-    shown = tuple(
-        FORMS[column.form](column.levels, members, tuples[:, index].astype(np.int64))
-        for index, column in enumerate(columns)
-    )
+    shown = tuple(show_column(column, members, codes) for column, codes in zip(columns, tuples.T, strict=True))
     return shown if alone else _say_something(shown, columns, members, tuples)
 
 
 def _say_something(
-    shown: tuple[ColumnLabels, ...], columns: tuple[Column, ...], members: Members, tuples: Codes
+    shown: tuple[ColumnLabels, ...], columns: tuple[Column, ...], members: ClassMembers, tuples: Codes
 ) -> tuple[ColumnLabels, ...]:
     """Where a class would show ``*`` everywhere, show its range or its values in the column that they cost least.
 
@@ -105,16 +100,14 @@ def _say_something(
     silent = np.logical_and.reduce([own.stars for own in shown])
     if not silent.any():
         return shown
-    inside = silent[members.classes]
-    subset = Members((np.cumsum(silent) - 1)[members.classes[inside]], int(silent.sum()))
-    instead = [
-        show_narrowest(column, subset, tuples[inside, index].astype(np.int64)) for index, column in enumerate(columns)
-    ]
+    subset, inside = members.where(silent)
+    chosen = tuples[inside].T.astype(np.int64)
+    instead = [show_narrowest(column, subset, codes) for column, codes in zip(columns, chosen, strict=True)]
     costs = np.stack([np.where(own.stars, 2.0, own.penalties) for own in instead])
     best = np.where(costs.min(axis=0) <= 1.0, costs.argmin(axis=0), -1)
     patched = []
     for index, (old, new) in enumerate(zip(shown, instead, strict=True)):
         changed = silent.copy()
         changed[silent] = best == index
-        patched.append(old.replaced(changed, new.take(best == index)))
+        patched.append(old.replace_classes(changed, new.take(best == index)))
     return tuple(patched)

@@ -8,6 +8,8 @@ from html import escape
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 NOTHING = "–"
 """Stands where there is no number."""
 
@@ -45,6 +47,25 @@ def format_number(value: Any) -> str:
     if not math.isfinite(real):
         return NOTHING
     return f"{real:,.0f}" if abs(real) >= 1000 else f"{real:.4f}"
+
+
+DAY_UNITS = {"days since 1970": 1, "microseconds since 1970": 86_400_000_000}
+"""The units in which dates are counted, and how long a day is in them."""
+
+
+def format_date(value: float, unit: str) -> str:
+    """Return a date or a moment that is counted in a unit; midnight is the day.
+
+    Examples
+    --------
+    >>> format_date(18_000.0, "days since 1970"), format_date(1.5552216e15, "microseconds since 1970")
+    ('2019-04-14', '2019-04-14 06:00')
+    """
+    moment = np.datetime64(0, "s") + np.timedelta64(round(value / DAY_UNITS[unit] * 86_400), "s")
+    if unit == "days since 1970":
+        return str(moment.astype("M8[D]"))
+    text = str(moment).replace("T", " ")
+    return text.removesuffix(":00").removesuffix(" 00:00")
 
 
 def format_brief(value: float) -> str:
@@ -123,6 +144,11 @@ def format_list(names: Any, word: str = "and") -> str:
     """
     texts = [str(name) for name in names]
     return f" {word} ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
+
+
+def elide(text: str, most: int) -> str:
+    """Return a text of so many signs at most, its end left out where it is longer."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def format_html(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.hierarchies._nodes import Node, Row
-from shoal.reporting.formatting import format_count, format_number
+from shoal.reporting.formatting import elide, format_count, format_number
 from shoal.reporting.html import fill_template
 from shoal.reporting.svg.hierarchy import display_name, draw_hierarchy
 
@@ -110,8 +110,7 @@ def format_examples(nodes: Sequence[Node], most: int = 4, wide: int = 60) -> str
     """Return the first labels of a level and how many more there are, on one short line."""
     shown: list[str] = []
     for node in nodes[:most]:
-        text = display_name(node)
-        shown.append(text if len(text) <= wide // 2 else text[: wide // 2 - 1] + "…")
+        shown.append(elide(display_name(node), wide // 2))
         if sum(map(len, shown)) > wide:
             break
     more = len(nodes) - len(shown)

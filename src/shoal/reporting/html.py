@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import WriteError
-from shoal.reporting.external import external_view
 from shoal.reporting.formatting import format_html
-from shoal.reporting.view import report_view
+from shoal.reporting.view import external_view, report_view
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from shoal.auditing import Audit
 
 _TEMPLATE = "report.html.j2"
@@ -46,6 +48,12 @@ def render(audit: Audit, manifest: Mapping[str, Any] | None = None, *, external:
 
 def fill_template(template: str, data: Mapping[str, Any]) -> str:
     """Return a page: a template of this folder with data in it; every text is escaped."""
+    return _environment().get_template(template).render(data)
+
+
+@cache
+def _environment() -> Environment:
+    """Return where templates are compiled, once per process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -59,7 +67,7 @@ def fill_template(template: str, data: Mapping[str, Any]) -> str:
     )
     environment.filters["prose"] = lambda text: Markup(format_html(text))
     environment.filters["svg"] = Markup  # charts escape their own texts
-    return environment.get_template(template).render(data)
+    return environment
 
 
 def report(

@@ -27,13 +27,6 @@ def draw_lattice_and_scatter(nodes: Nodes, *, asked: int | None = None) -> str:
         What :func:`shoal.explore.lattice.lattice` returns.
     asked
         The k that the policy asks for.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> from shoal.explore.lattice import lattice
-    >>> draw_lattice_and_scatter(lattice(*shoal.datasets.load("patients")), asked=2).count('class="node ')
-    12
     """
     space = Space.of(nodes, asked)
     wide, tall, parts = lattice.lattice_sheet(space)
@@ -46,15 +39,7 @@ def draw_lattice_and_scatter(nodes: Nodes, *, asked: int | None = None) -> str:
 
 
 def render_lattice_page(nodes: Nodes, *, asked: int | None = None) -> str:
-    """Return the lattice, k against loss and the Pareto front as one self-contained HTML page.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> from shoal.explore.lattice import lattice
-    >>> "Pareto front" in render_lattice_page(lattice(*shoal.datasets.load("patients")), asked=2)
-    True
-    """
+    """Return the lattice, k against loss and the Pareto front as one self-contained HTML page."""
     space = Space.of(nodes, asked)
     counts = space.counts()
     fit = sum(counts.values()) - counts["short"]

@@ -27,7 +27,7 @@ _OF_THE_METHOD = "Some ways to do so were tried; there are others."
 
 
 def _of_the_count(audit: Audit) -> Iterator[tuple[str, str]]:
-    if not audit.risk_before:
+    if not audit.is_compared:
         yield (
             "The original table",
             "It was not compared with the published one: losses, the risk before, records that were left out "

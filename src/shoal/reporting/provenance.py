@@ -85,7 +85,6 @@ def _pairs(value: object) -> list[tuple[str, str]]:
 
 
 def _phrase(value: object) -> str:
-    """Return a recoding as text: its parts, one after the other."""
     if not isinstance(value, Mapping):
         return "" if value is None else str(value)
     return "; ".join(_format_part(str(key), part) for key, part in value.items())

@@ -1,15 +1,17 @@
-"""Risks before and after, as rows, sentences and a chart for the page."""
+"""Risks before and after, and what attackers tried and found, as rows, sentences and a chart for the page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shoal.reporting.catalog import find_entry
-from shoal.reporting.formatting import format_chance, format_number, format_share
+from shoal.errors import PolicyError
+from shoal.registry import find
+from shoal.reporting.formatting import format_chance, format_list, format_number, format_share
 from shoal.reporting.svg.bars import draw_pairs
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
+    from shoal.registry import Entry
 
 _MEASURES = {
     "max": ("worst", "the chance for the person who is easiest to find"),
@@ -25,6 +27,14 @@ _MEASURES = {
 """Measure of a risk → what it is called, and what it says; a measure that is not here keeps its own name."""
 _SHARES = {"unique", "pairs", "above", "linked", "unique_in_population"}
 """Measures that are shares of the records, not chances."""
+
+
+def find_entry(family: str, name: str) -> type[Entry] | None:
+    """Return an entry; ``None`` for one of a package that is not installed here."""
+    try:
+        return find(family, name)
+    except PolicyError:
+        return None
 
 
 def describe_risks(audit: Audit) -> list[dict[str, Any]]:
@@ -88,3 +98,34 @@ def draw_risks(audit: Audit) -> str:
         for measure, value in measures.items()
     ]
     return draw_pairs(rows, "Risk before and after, from 0 to 1")
+
+
+def describe_attacks(audit: Audit) -> dict[str, Any]:
+    """Return the attacks that were run, with what each asks and found, and the others with the reason."""
+    rows = [
+        {
+            "name": one.risk.key(),
+            "summary": one.risk.summary(),
+            "on": one.finding.on,
+            "found": one.finding.found,
+            "means": one.risk.means if one.finding.found else "",
+            "measured": [
+                (name, text) for name, value in one.finding.measured.items() if (text := _format_measure(value))
+            ],
+            "left_out": one.finding.left_out,
+        }
+        for one in audit.attacks.run
+    ]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in audit.attacks.not_run.items():
+        reasons.setdefault(reason, []).append(name)
+    return {"run": rows, "not_run": [(reason, format_list(names)) for reason, names in reasons.items()]}
+
+
+def _format_measure(value: Any) -> str:
+    """Return one number, or a list of them, as text; nothing for what is neither."""
+    if isinstance(value, list) and value and all(isinstance(item, (int, float)) for item in value):
+        return ", ".join(map(_format_measure, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else format_number(value) if isinstance(value, float) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shoal.reporting.formatting import format_count, format_list, format_number, format_share
+from shoal.reporting.formatting import DAY_UNITS, format_count, format_date, format_list, format_number, format_share
 from shoal.reporting.svg.distributions import draw_distribution
 from shoal.reporting.svg.heatmap import draw_heatmap
 
@@ -46,12 +46,21 @@ def _sample(statistics: Statistics) -> str:
 
 
 def _column(name: str, statistics: Statistics) -> dict[str, Any]:
+    if statistics.get("gone") == 1.0:
+        return {"name": name, "words": "Gone: no record shows anything of it.", "chart": "", "tests": []}
     return {
         "name": name,
-        "words": _describe_column(statistics),
+        "words": _describe_column(statistics) + _describe_gone(statistics),
         "chart": draw_distribution(name, statistics),
         "tests": list(_list_tests(statistics)),
     }
+
+
+def _describe_gone(statistics: Statistics) -> str:
+    """Say in how many records the column shows nothing: what is drawn of those is an even spread over all values."""
+    if not statistics.get("gone"):
+        return ""
+    return f" In {format_share(statistics['gone'])} of the records it is gone; those count as spread over all values."
 
 
 def _correlations(statistics: Statistics | None) -> str:
@@ -97,9 +106,19 @@ def _describe_column(statistics: Statistics) -> str:
     if statistics["kind"] == "category":
         return f"Shares moved: {format_share(statistics['total_variation'])}."
     return (
-        f"Mean {_format_change(statistics['mean'])}; variance {_format_change(statistics['variance'])}; "
+        f"{_describe_moments(statistics)}; "
         f"largest distance of the distributions {format_number(statistics['distance']['largest'])}."
     )
+
+
+def _describe_moments(statistics: Statistics) -> str:
+    """Return mean and variance before and after; of dates the mean as a date, and the deviation in days."""
+    unit = DAY_UNITS.get(statistics.get("unit", ""))
+    if unit is None:
+        return f"Mean {_format_change(statistics['mean'])}; variance {_format_change(statistics['variance'])}"
+    mean = (format_date(statistics["mean"][when], statistics["unit"]) for when in ("before", "after"))
+    deviation = (f"{statistics['variance'][when] ** 0.5 / unit:,.1f}" for when in ("before", "after"))
+    return f"Mean {' → '.join(mean)}; standard deviation {' → '.join(deviation)} days"
 
 
 def _format_change(statistics: Statistics) -> str:
@@ -107,7 +126,6 @@ def _format_change(statistics: Statistics) -> str:
 
 
 def _list_tests(statistics: Statistics) -> Iterator[tuple[str, str, str]]:
-    """Yield the tests of a numeric column: name, statistic, p-value."""
     for name in ("kolmogorov-smirnov", "welch", "variance-ratio"):
         test = statistics.get(name)
         if test:

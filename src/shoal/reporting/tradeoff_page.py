@@ -23,13 +23,6 @@ def render_tradeoff_page(rows: Rows) -> str:
     ----------
     rows
         What :func:`shoal.explore.compare.compare` returns.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> from shoal.explore.compare import compare
-    >>> "mondrian" in render_tradeoff_page(compare(*shoal.datasets.load("patients"), [2, 4], ["mondrian"]))
-    True
     """
     feasible = [row for row in rows if row.get("attained") is not None]
     best = {k: min(row[LOSS] for row in feasible if row["k"] == k) for k in {row["k"] for row in feasible}}

@@ -1,9 +1,10 @@
-"""report_view(): an audit in, the plain texts that the page shows out. The template only lays them out."""
+"""report_view(), external_view(): an audit in, the plain texts of a page out. The template only lays them out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,22 @@ import numpy as np
 from shoal.encoding import yaml
 from shoal.policy import presets
 from shoal.policy.abridge import excerpt_large
-from shoal.reporting.attacks import describe_attacks
-from shoal.reporting.catalog import find_entry
+from shoal.reporting.board import (
+    EXTERNAL_TITLES,
+    describe_columns,
+    describe_context,
+    describe_examples,
+    describe_header,
+    describe_losses,
+    describe_risk_path,
+)
 from shoal.reporting.formatting import NOTHING, format_bounds, format_count, format_list, format_number, format_share
 from shoal.reporting.judgements import describe_judgements
 from shoal.reporting.limits import list_limits
+from shoal.reporting.perturbed import describe_perturbations
 from shoal.reporting.provenance import chosen_levels, describe_manifest, describe_request, describe_rounds
-from shoal.reporting.risks import describe_risks, draw_risks, format_risks
+from shoal.reporting.risks import describe_attacks, describe_risks, draw_risks, find_entry, format_risks
 from shoal.reporting.statistics import describe_statistics
-from shoal.reporting.svg.bars import draw_bars
 from shoal.reporting.svg.class_sizes import draw_class_sizes
 
 if TYPE_CHECKING:
@@ -32,13 +40,21 @@ def report_view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, A
     """Return everything that the page shows, ready to be laid out."""
     policy = audit.policy
     unit = "persons" if policy.subject else "records"
+    levels = chosen_levels(manifest)
     return {
         "external": False,
         "unit": unit,
+        "header": describe_header(audit),
+        "risk_path": describe_risk_path(audit),
+        "column_losses": describe_losses(audit),
+        "examples": describe_examples(audit),
+        "context": describe_context(audit),
         "verdict": _verdict(audit),
         "promises": [
             _promise(title, entry, _is_counted(audit)) for title, entry in zip(audit.titles, audit.models, strict=True)
         ],
+        "has_classes": bool(policy.quasi_identifiers),
+        "perturbed": describe_perturbations(audit),
         "presets": [presets.find_preset(name) for name in policy.presets],
         "facts": _facts(audit),
         "details": list(_details(audit, unit)),
@@ -50,8 +66,7 @@ def report_view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, A
         "has_before": bool(audit.risk_before),
         "losses": [_loss(name, value.total, policy) for name, value in audit.utility.items()],
         "bound": _bound(audit),
-        "loss_chart": draw_bars([(name, float(losses["certainty-penalty"])) for name, losses in _column_losses(audit)]),
-        "columns": list(_columns(audit, chosen_levels(manifest))),
+        "columns": list(_columns(audit, levels)),
         "kept": describe_statistics(audit.statistics),
         "judged": describe_judgements(audit),
         "request": None if manifest is None else describe_request(manifest.get("request")),
@@ -61,6 +76,44 @@ def report_view(audit: Audit, manifest: Mapping[str, Any] | None) -> dict[str, A
         "policy": yaml.dump(excerpt_large(policy.effective())),
         "policy_hash": policy.hash,
         "manifest": None if manifest is None else describe_manifest(manifest, policy),
+    }
+
+
+def external_view(audit: Audit) -> dict[str, Any]:
+    """Return what the external page shows.
+
+    Left out is how values were generalized (hierarchies, boundaries, weights, the search and its seed): whoever knows
+    it can undo some of it, and learns from what was not done. Left out is what attacks found: it shows where to look.
+    Left out is what was counted in the original, the risk before and distinct values before among it, and the policy,
+    the manifest and their hashes: a hash of little data can be guessed. Left out is of the context who else gets the
+    table, whom the owner thought of and whom not, how the recipients are bound, and who has the secret of pseudonyms.
+    What remains can be counted in the published table, but for the losses and the number of records.
+
+    Raises
+    ------
+    shoal.errors.AuditFailed
+        If something does not hold: then nobody gets the table.
+    """
+    internal = report_view(replace(audit.require(), statistics=None), None)
+    after = replace(audit, risk_before={}, is_compared=False)
+    return internal | {
+        "external": True,
+        "header": [row for row in describe_header(after) if row[0] != "Policy"],
+        "risk_path": internal["risk_path"] | {"initial": None},
+        "context": [row for row in internal["context"] if row[0] in EXTERNAL_TITLES and row[2]],
+        "has_before": False,
+        "risks": describe_risks(after),
+        "risk_words": format_risks(after, internal["unit"]),
+        "risk_chart": draw_risks(after),
+        "details": [row for row in internal["details"] if row[0] not in ("Left out", "Allowed")],
+        "losses": [{**loss, "is_searched": False} for loss in internal["losses"]],
+        "attacks": {"run": [], "not_run": []},
+        "bound": None,
+        "perturbed": [{**one, "bound": ""} for one in internal["perturbed"]],
+        "columns": [column for column in internal["columns"] if column["published"]],
+        "faults": [],
+        "policy": "",
+        "policy_hash": "",
     }
 
 
@@ -74,14 +127,19 @@ def _verdict(audit: Audit) -> dict[str, Any]:
     if not _is_counted(audit):
         # nothing was counted: an attained value would say something about a table that was not read
         failures = [str(fault) for fault in audit.faults]
-    if not audit.models and _is_counted(audit):
+    if not audit.is_promised and _is_counted(audit):
         return {
             "holds": False,
             "title": "Measured: nothing was promised",
             "text": "No model was asked for, so nothing can hold. What the table attains is counted below.",
             "failures": [str(fault) for fault in audit.faults],
         }
-    promises = "the promise" if len(audit.models) == 1 else f"each of the {len(audit.models)} promises"
+    count = len(audit.models) + len(audit.perturbations)
+    promises = "the promise" if count == 1 else f"each of the {count} promises"
+    if audit.is_undecided:
+        what = "Nothing fails that can be counted from outside. What only the owner of the table can count, and how:"
+        told = [str(fault) for fault in audit.undecided]
+        return {"holds": False, "title": "Undecided: the owner must count", "text": what, "failures": told}
     if not audit.holds:
         return {
             "holds": False,
@@ -106,6 +164,8 @@ def _promise(title: str, entry: ModelAudit, is_counted: bool) -> dict[str, Any]:
     attained = format_number(entry.attained)
     if not is_counted:
         attained = "not counted"
+    elif not entry.decided:
+        attained = "undecided"
     elif entry.attained is None:
         attained = "nothing to count"
     elif entry.attained == math.inf:
@@ -138,52 +198,45 @@ def _count_suppressed(audit: Audit) -> tuple[int, int, int]:
 
 
 def _facts(audit: Audit) -> list[tuple[str, str, str]]:
-    suppressed, _, _ = _count_suppressed(audit)
-    whole = "in the original table" if audit.risk_before else "the original was not given"
+    published = ("Published", format_count(audit.published), "in the published table")
     if not _is_counted(audit):
-        whole = "as given"
+        uncounted = [(title, NOTHING, "not counted") for title in ("Suppressed", "Classes")]
+        return [("Records", format_count(audit.records), "as given"), published, *uncounted]
+    suppressed, _, _ = _count_suppressed(audit)
+    whole = "in the original table" if audit.is_compared else "the original was not given"
+    mixed = audit.policy.output.form == "anatomy"
+    alike = "groups whose sensitive values are told together" if mixed else "groups that look alike"
+    if not audit.policy.quasi_identifiers:
+        perturbed = ("Perturbed", format_count(len(audit.policy.perturbed)), "columns that show other values")
+        kept = format_count(audit.left_out) if audit.is_compared else NOTHING
+        return [
+            ("Records", format_count(audit.records), whole),
+            published,
+            ("Left out", kept, "not published"),
+            perturbed,
+        ]
     return [
         ("Records", format_count(audit.records), whole),
-        ("Published", format_count(audit.published), "in the published table"),
-        (
-            "Suppressed",
-            format_count(suppressed) if _is_counted(audit) else NOTHING,
-            _suppressed_words(audit, suppressed),
-        ),
-        (
-            "Classes",
-            format_count(audit.classes) if _is_counted(audit) else NOTHING,
-            _class_words(audit),
-        ),
+        published,
+        ("Suppressed", format_count(suppressed), _format_suppressed(audit, suppressed)),
+        ("Classes", format_count(audit.classes), alike),
     ]
 
 
-def _class_words(audit: Audit) -> str:
-    if not _is_counted(audit):
-        return "not counted"
-    mixed = audit.policy.output.form == "anatomy"
-    return "groups whose sensitive values are told together" if mixed else "groups that look alike"
-
-
-def _suppressed_words(audit: Audit, suppressed: int) -> str:
-    if not _is_counted(audit):
-        return "not counted"
+def _format_suppressed(audit: Audit, suppressed: int) -> str:
     if not audit.records:
         return "of no records"
-    # without the original nobody knows how many were left out, so no share of all can be told
-    return (
-        f"{format_share(suppressed / audit.records)} of all records"
-        if audit.risk_before
-        else "and any left out: unknown"
-    )
+    if not audit.is_compared:
+        return "and any left out: unknown"
+    return f"{format_share(suppressed / audit.records)} of all records"
 
 
 def _details(audit: Audit, unit: str) -> Iterator[tuple[str, str, str]]:
-    if not _is_counted(audit):
+    if not (_is_counted(audit) and audit.policy.quasi_identifiers):
         return
     _, starred, left_out = _count_suppressed(audit)
     yield "Starred", format_count(starred), "suppressed records that are published as * in every quasi-identifier"
-    if audit.risk_before:
+    if audit.is_compared:
         yield "Left out", format_count(left_out), "suppressed records that are not published"
     else:
         yield "Left out", NOTHING, "suppressed records that are not published; unknown without the original"
@@ -194,21 +247,12 @@ def _details(audit: Audit, unit: str) -> Iterator[tuple[str, str, str]]:
     yield "Allowed", format_share(allowed), "of the records may be suppressed, says the policy"
     if len(audit.sizes):
         sizes = np.asarray(audit.sizes)
-        yield (
-            "Smallest class",
-            format_count(int(sizes.min())),
-            unit if audit.policy.output.form == "anatomy" else f"{unit} that look alike",
-        )
-        yield (
-            "Median class",
-            format_number(_whole(float(np.median(sizes)))),
-            f"{unit}; half of the classes are no larger",
-        )
+        alike = unit if audit.policy.output.form == "anatomy" else f"{unit} that look alike"
+        median = float(np.median(sizes))
+        yield "Smallest class", format_count(int(sizes.min())), alike
+        middle = format_count(int(median)) if median.is_integer() else f"{median:,.1f}"
+        yield "Median class", middle, f"{unit}; half of the classes are no larger"
         yield "Largest class", format_count(int(sizes.max())), unit
-
-
-def _whole(value: float) -> float | int:
-    return int(value) if value.is_integer() else value
 
 
 def _least(policy: Policy) -> int | None:
@@ -222,7 +266,7 @@ def _loss(name: str, total: float, policy: Policy) -> dict[str, Any]:
     low, high = getattr(entry, "range", (0.0, float("inf")))
     return {
         "name": name,
-        "value": format_number(total),
+        "value": format_number(int(total) if high > 1 and float(total).is_integer() else total),
         "direction": getattr(entry, "direction", ""),
         "range": format_bounds(low, high),
         "summary": entry.summary() if entry else "",
@@ -241,42 +285,39 @@ def _bound(audit: Audit) -> str | None:
     )
 
 
-def _column_losses(audit: Audit) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, losses in audit.columns.items():
-        if losses.get("certainty-penalty") is not None:
-            yield name, losses
-
-
-def _columns(audit: Audit, levels: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    policy = audit.policy
+def _columns(audit: Audit, levels: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    policy, said = audit.policy, describe_columns(audit, levels)
     for name, column in policy.quasi_identifiers.items():
         measured = audit.columns.get(name, {})
         yield {
             "name": name,
             "role": "quasi-identifier",
-            "treatment": "published as it is" if policy.output.form == "anatomy" else _treatment(column),
+            "published": True,
+            "said": said[name] | {"technique": said[name]["technique"] + _conditions(column)},
             "before": format_number(measured.get("before")),
             "after": format_number(measured.get("after")),
             "lost": format_number(measured.get("certainty-penalty")),
         }
-    for name in policy.sensitive:
-        apart = policy.output.form == "anatomy"
-        yield _unchanged_column(name, "sensitive", "told by group" if apart else "published as it is")
+    for name in (*policy.sensitive, *(other for other in said if other not in _named_columns(policy))):
+        role = "sensitive" if name in policy.sensitive else "no role"
+        published = policy.others == "keep" or role == "sensitive" or name in policy.perturbed
+        yield _unchanged_column(name, role, said[name], published=published)
     for name in policy.hidden:
         role = "subject" if name == policy.subject else "own k" if name in policy.requested_k else "identifier"
-        yield _unchanged_column(
-            name, role, "published as a pseudonym" if name in policy.pseudonyms else "not published"
-        )
+        yield _unchanged_column(name, role, said[name], published=name in policy.pseudonyms)
 
 
-def _treatment(column: QuasiIdentifier) -> str:
-    text = column.hierarchy.key() if column.hierarchy is not None else "none: ranges or sets"
-    text += f", treatment {column.treatment}" if column.treatment else ""
-    text += f", weight {column.weight:g}" if column.weight != 1 else ""
+def _named_columns(policy: Policy) -> set[str]:
+    return {*policy.quasi_identifiers, *policy.sensitive, *policy.hidden}
+
+
+def _conditions(column: QuasiIdentifier) -> str:
+    """Return under what conditions a column was generalized."""
+    text = f", weight {column.weight:g}" if column.weight != 1 else ""
     text += f", never above {format_list(column.boundaries, 'or')}" if column.boundaries else ""
     return text + (f", missing: {column.missing}" if column.missing != "own-value" else "")
 
 
-def _unchanged_column(name: str, role: str, treatment: str) -> dict[str, str]:
+def _unchanged_column(name: str, role: str, said: dict[str, str], *, published: bool) -> dict[str, Any]:
     numbers = dict.fromkeys(("before", "after", "lost"), NOTHING)
-    return {"name": name, "role": role, "treatment": treatment, **numbers}
+    return {"name": name, "role": role, "published": published, "said": said, **numbers}

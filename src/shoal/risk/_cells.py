@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.encoding.types import Ints
-from shoal.risk._evidence import Attribute, Evidence, Published
+from shoal.risk.base import Attribute, Evidence, PublishedClasses
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Cells:
 
     Examples
     --------
-    >>> release = Published(np.array([0, 0, 1]), np.array([[0], [1]]), np.array([2, 1]))
+    >>> release = PublishedClasses(np.array([0, 0, 1]), np.array([[0], [1]]), np.array([2, 1]))
     >>> cells = Cells.of(release, np.array([7, -1, 7]))
     >>> cells.classes, cells.values, cells.counts, cells.wild
     (array([0, 1]), array([7, 7]), array([1, 1]), array([1, 0]))
@@ -29,7 +29,7 @@ class Cells:
     """For each class, those whose value may be any."""
 
     @classmethod
-    def of(cls, release: Published, codes: Ints, persons: Ints | None = None) -> Cells:
+    def of(cls, release: PublishedClasses, codes: Ints, persons: Ints | None = None) -> Cells:
         """Count the values of the records; a person who has several records with a value counts once."""
         width = int(codes.max(initial=0)) + 2
         keys = release.classes * width + codes + 1
@@ -64,7 +64,7 @@ class Cells:
 
         Examples
         --------
-        >>> release = Published(np.array([0, 0, 0, 1]), np.array([[0], [1]]), np.array([3, 1]))
+        >>> release = PublishedClasses(np.array([0, 0, 0, 1]), np.array([[0], [1]]), np.array([3, 1]))
         >>> Cells.of(release, np.array([4, 2, 4, 2])).most(2)
         array([[2, 1],
                [1, 0]])

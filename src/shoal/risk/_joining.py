@@ -9,15 +9,15 @@ import numpy as np
 
 from shoal.encoding.types import Ints
 from shoal.risk._cells import Cells
-from shoal.risk._evidence import Beside, Evidence, People, Published
 from shoal.risk._matching import find_matches
+from shoal.risk.base import Evidence, KnownPersons, OtherTable, PublishedClasses
 
 _BLOCK = 4096
 _ROOM = 20_000_000
 """So many cells are held at once, at most."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Joined:
     """For each tuple of the persons, what the releases leave open.
 
@@ -33,7 +33,7 @@ class Joined:
         The smallest class that may hold the person; -1 where none may.
     """
 
-    people: People
+    people: KnownPersons
     alone: Ints
     values: Ints
     both: Ints
@@ -42,7 +42,7 @@ class Joined:
     left_out: str
 
 
-def join_tables(evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], most: int) -> Joined:
+def join_tables(evidence: Evidence, beside: OtherTable, codes: tuple[Ints, Ints], most: int) -> Joined:
     """Look for at most so many tuples of persons in this release and in an earlier one, block by block.
 
     ``codes`` are the numbers of what records show in the columns that both publish as they are.
@@ -61,10 +61,18 @@ def join_tables(evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], mo
         evidence.progress("comparing with an earlier release", int(block[0]), len(people.counts))
         _join(evidence, people.tuples[block], counted, width, found, block)
     alone, values, both, shared, smallest = found
-    return Joined(people, alone, values, both, shared, smallest, left_out)
+    return Joined(
+        people=people,
+        alone=alone,
+        values=values,
+        both=both,
+        shared=shared,
+        smallest=smallest,
+        left_out=left_out,
+    )
 
 
-def _sample(evidence: Evidence, most: int) -> tuple[People, str]:
+def _sample(evidence: Evidence, most: int) -> tuple[KnownPersons, str]:
     """Return the persons, or a sample of their tuples where there are too many, and what that leaves out."""
     assert evidence.people is not None
     people = evidence.people
@@ -72,7 +80,7 @@ def _sample(evidence: Evidence, most: int) -> tuple[People, str]:
         return people, ""
     chosen = np.sort(np.random.default_rng(evidence.seed).choice(len(people.counts), most, replace=False))
     left = f"{len(people.counts) - most:,} of {len(people.counts):,} kinds of persons, by chance"
-    return People(people.tuples[chosen], people.counts[chosen]), left
+    return KnownPersons(people.tuples[chosen], people.counts[chosen]), left
 
 
 def _blocks(count: int) -> Iterator[Ints]:
@@ -83,7 +91,7 @@ def _blocks(count: int) -> Iterator[Ints]:
 def _join(
     evidence: Evidence,
     tuples: Ints,
-    counted: list[tuple[Published, Cells]],
+    counted: list[tuple[PublishedClasses, Cells]],
     width: int,
     found: Ints,
     block: Ints,

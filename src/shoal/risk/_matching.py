@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shoal.encoding.types import Ints
-from shoal.risk._evidence import Meaning, Published
+from shoal.risk.base import Evidence, PublishedClasses, TextMeaning
 
 
-def find_matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:
+def find_matches(release: PublishedClasses, meaning: Sequence[TextMeaning], tuples: Ints) -> Iterator[tuple[int, Ints]]:
     """Yield each class with the tuples that it may stand for, by what it shows in every column.
 
     Classes that show the same in the first columns are looked at together, so each text is compared once with those
@@ -18,9 +18,9 @@ def find_matches(release: Published, meaning: Sequence[Meaning], tuples: Ints) -
 
     Examples
     --------
-    >>> release = Published(np.array([0, 1]), np.array([[0], [1]]), np.array([1, 1]))
+    >>> release = PublishedClasses(np.array([0, 1]), np.array([[0], [1]]), np.array([1, 1]))
     >>> covers = np.array([[True, True, False], [False, True, True]])
-    >>> for number, found in find_matches(release, [Meaning(covers, covers - 1)], np.array([[0], [1], [-1]])):
+    >>> for number, found in find_matches(release, [TextMeaning(covers, covers - 1)], np.array([[0], [1], [-1]])):
     ...     print(number, found)
     0 [0 1 2]
     1 [1 2]
@@ -49,3 +49,13 @@ def _descend(
         inside = alive[covers[column][texts[begin]][values]]
         if len(inside):
             yield from _descend(shown[begin:end], classes[begin:end], covers, tuples, inside, column + 1)
+
+
+def list_members(evidence: Evidence) -> Iterator[tuple[int, Ints]]:
+    """Yield each class that may stand for just as many persons as it has, with the tuples of these persons."""
+    assert evidence.release is not None
+    assert evidence.meaning is not None
+    assert evidence.people is not None
+    for index, found in find_matches(evidence.release, evidence.meaning, evidence.people.tuples):
+        if int(evidence.people.counts[found].sum()) == int(evidence.sizes[index]):
+            yield index, found

@@ -30,8 +30,8 @@ class BackgroundKnowledge(AttributeRisk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
-    >>> release = Published(np.zeros(5, np.int64), np.array([[0]]), np.array([5]))
+    >>> from shoal.risk.base import PublishedClasses
+    >>> release = PublishedClasses(np.zeros(5, np.int64), np.array([[0]]), np.array([5]))
     >>> illness = Attribute(np.array([0, 0, 1, 1, 2]), np.array([2, 2, 1]))
     >>> evidence = Evidence(np.array([5]), release=release, sensitive={"illness": illness})
     >>> BackgroundKnowledge(excluded=2).run(evidence)[0].measured["curve"]

@@ -8,11 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from shoal.risk._joining import join_tables
-from shoal.risk.base import Beside, Evidence, Finding, Risk, share
-from shoal.risk.prosecutor import Size
+from shoal.risk.base import Evidence, Finding, OtherTable, SmallGroupRisk, share
 
 
-class ComplementaryRelease(Risk):
+class ComplementaryRelease(SmallGroupRisk):
     """The attacker joins the release with an earlier one of the same people, and is left with fewer records.
 
     For each person, the records of this release that may be theirs are those whose texts cover the person; likewise in
@@ -31,16 +30,16 @@ class ComplementaryRelease(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Meaning, People, Published
+    >>> from shoal.risk.base import TextMeaning, KnownPersons, PublishedClasses
     >>> covers = np.array([[True, True, False], [True, False, False], [False, True, False]])
     >>> both = np.array([0, 1])  # two illnesses
-    >>> earlier = Published(both, np.array([[1], [2]]), np.array([1, 1]))  # shows 21 and 24
+    >>> earlier = PublishedClasses(both, np.array([[1], [2]]), np.array([1, 1]))  # shows 21 and 24
     >>> evidence = Evidence(
     ...     np.array([2]),
-    ...     release=Published(np.zeros(2, np.int64), np.array([[0]]), np.array([2])),  # shows 21-24
-    ...     meaning=(Meaning(covers, covers - 1),),
-    ...     people=People(np.array([[0], [1]]), np.array([1, 1])),
-    ...     earlier=(Beside((both, both), release=earlier),),
+    ...     release=PublishedClasses(np.zeros(2, np.int64), np.array([[0]]), np.array([2])),  # shows 21-24
+    ...     meaning=(TextMeaning(covers, covers - 1),),
+    ...     people=KnownPersons(np.array([[0], [1]]), np.array([1, 1])),
+    ...     earlier=(OtherTable((both, both), release=earlier),),
     ... )
     >>> ComplementaryRelease().run(evidence)[0].measured
     {'persons': 2, 'in_one': 0, 'k': 1, 'k_alone': 2, 'below': 1.0}
@@ -49,8 +48,6 @@ class ComplementaryRelease(Risk):
     needs: ClassVar[tuple[str, ...]] = ("release", "meaning", "people", "earlier")
     means: ClassVar[str] = "Two releases together show a person's record among fewer than each alone."
 
-    least: Size | None = None
-    """The least number of records that is enough; the k of the policy where nothing is said."""
     most: Annotated[int, Field(ge=1, strict=True)] = 50_000
     """Kinds of persons that are looked for, at most."""
 
@@ -58,12 +55,12 @@ class ComplementaryRelease(Risk):
         """Join with each earlier release."""
         return [self._with(evidence, one, f"earlier release {n}") for n, one in enumerate(evidence.earlier or (), 1)]
 
-    def _with(self, evidence: Evidence, beside: Beside, name: str) -> Finding:
+    def _with(self, evidence: Evidence, beside: OtherTable, name: str) -> Finding:
         assert evidence.release is not None
         assert beside.release is not None
         shared = beside.kept or (np.zeros_like(evidence.release.classes), np.zeros_like(beside.release.classes))
         found = join_tables(evidence, beside, shared, self.most)
-        least, counts = self.least or evidence.least, found.people.counts
+        least, counts = self.enough(evidence), found.people.counts
         inside = found.both > 0
         few = inside & (found.both < least)
         measured = {

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from shoal.encoding.types import Ints
 from shoal.risk._joining import join_tables
-from shoal.risk.base import Beside, Evidence, Finding, Risk, share, worst_of
+from shoal.risk.base import Evidence, Finding, OtherTable, Risk, share, worst_of
 
 
 class Composition(Risk):
@@ -29,15 +29,15 @@ class Composition(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Meaning, People, Published
+    >>> from shoal.risk.base import TextMeaning, KnownPersons, PublishedClasses
     >>> covers = np.array([[True, True, False]])
-    >>> release = Published(np.zeros(2, np.int64), np.array([[0]]), np.array([2]))
+    >>> release = PublishedClasses(np.zeros(2, np.int64), np.array([[0]]), np.array([2]))
     >>> evidence = Evidence(
     ...     np.array([2]),
     ...     release=release,
-    ...     meaning=(Meaning(covers, covers - 1),),
-    ...     people=People(np.array([[0]]), np.array([1])),
-    ...     earlier=(Beside(None, {"illness": (np.array([0, 1]), np.array([1, 2]))}, release),),
+    ...     meaning=(TextMeaning(covers, covers - 1),),
+    ...     people=KnownPersons(np.array([[0]]), np.array([1])),
+    ...     earlier=(OtherTable(None, {"illness": (np.array([0, 1]), np.array([1, 2]))}, release),),
     ... )
     >>> Composition().run(evidence)[0].measured
     {'persons': 1, 'pinned': 1.0, 'pinned_alone': 0.0, 'values': 1.0}
@@ -57,7 +57,7 @@ class Composition(Risk):
             for column, codes in beside.sensitive.items()
         ]
 
-    def _with(self, evidence: Evidence, beside: Beside, codes: tuple[Ints, Ints], name: str) -> Finding:
+    def _with(self, evidence: Evidence, beside: OtherTable, codes: tuple[Ints, Ints], name: str) -> Finding:
         found = join_tables(evidence, beside, codes, self.most)
         counts, inside = found.people.counts, found.shared > 0
         persons = int(counts[inside].sum())

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Ints
-from shoal.risk._members import list_members
+from shoal.risk._matching import list_members
 from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
 
 
@@ -31,15 +31,15 @@ class Downcoding(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Beside, Meaning, People, Published
+    >>> from shoal.risk.base import OtherTable, TextMeaning, KnownPersons, PublishedClasses
     >>> covers = np.array([[True, True, True, False, False]])  # the range from 21 to 36
     >>> parts = np.array([[0, -1, 1, -1, -1]])  # its ends
     >>> evidence = Evidence(
     ...     np.array([2]),
-    ...     release=Published(np.zeros(2, np.int64), np.array([[0]]), np.array([2])),
-    ...     meaning=(Meaning(covers, parts),),
-    ...     original=Beside(None, values=np.array([[0], [2]])),
-    ...     people=People(np.array([[0], [2]]), np.array([1, 1])),
+    ...     release=PublishedClasses(np.zeros(2, np.int64), np.array([[0]]), np.array([2])),
+    ...     meaning=(TextMeaning(covers, parts),),
+    ...     original=OtherTable(None, values=np.array([[0], [2]])),
+    ...     people=KnownPersons(np.array([[0], [2]]), np.array([1, 1])),
     ... )
     >>> Downcoding().run(evidence)[0].measured
     {'generalized': 1.0, 'claimed': 1.0, 'right': 1.0, 'recovered': 1.0}

@@ -41,9 +41,9 @@ class Inference(AttributeRisk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
+    >>> from shoal.risk.base import PublishedClasses
     >>> classes = np.repeat([0, 1], 50)
-    >>> release = Published(classes, np.array([[0], [1]]), np.array([50, 50]))
+    >>> release = PublishedClasses(classes, np.array([[0], [1]]), np.array([50, 50]))
     >>> illness = Attribute(classes, np.array([50, 50]))  # it follows from the class
     >>> evidence = Evidence(np.array([50, 50]), release=release, sensitive={"illness": illness})
     >>> Inference().run(evidence)[0].measured

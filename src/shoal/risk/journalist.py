@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.risk._sizes import compute_chances
-from shoal.risk.base import Evidence, Finding, Risk, worst_of
-from shoal.risk.prosecutor import Size
+from shoal.risk.base import Evidence, Finding, SmallGroupRisk, worst_of
 
 
-class Journalist(Risk):
+class Journalist(SmallGroupRisk):
     """The attacker does not know who is in the table, and picks a person of the population for some record.
 
     The chance to be right is one over the number of persons of the population that the class may stand for, by what
@@ -34,12 +33,9 @@ class Journalist(Risk):
     needs: ClassVar[tuple[str, ...]] = ("population",)
     means: ClassVar[str] = "A record can be shown to be that of one among few persons of the population."
 
-    least: Size | None = None
-    """The least number of persons that is enough; the k of the policy where nothing is said."""
-
     def run(self, evidence: Evidence) -> list[Finding]:
         """Look at whom of the population the classes may stand for."""
         assert evidence.population is not None
-        least, persons = self.least or evidence.least, np.maximum(evidence.population, evidence.sizes)
+        least, persons = self.enough(evidence), np.maximum(evidence.population, evidence.sizes)
         few = persons < least
         return [Finding(bool(few.any()), compute_chances(persons, evidence.sizes, least), worst_of(-persons, few))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
 from math import comb
 from typing import Annotated, Any, ClassVar
 
@@ -11,14 +9,11 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Bools, Ints
-from shoal.risk.base import Evidence, Finding, Risk, share, worst_of
-from shoal.risk.prosecutor import Size
-
-_CELLS = 500_000_000
-"""So many cells (sets of columns times classes) are looked at, at most."""
+from shoal.risk._subsets import MOST_CELLS, found_in_parts, list_groupings
+from shoal.risk.base import Evidence, Finding, SmallGroupRisk, share, worst_of
 
 
-class KnownColumns(Risk):
+class KnownColumns(SmallGroupRisk):
     """The attacker knows any few of the quasi-identifiers, and looks for who is alone in them.
 
     ``curve`` has, for each number of columns up to ``most``, the worst ``k`` over all sets of that many, the
@@ -39,9 +34,9 @@ class KnownColumns(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
+    >>> from shoal.risk.base import PublishedClasses
     >>> shown = np.array([[0, 0], [0, 1], [1, 0]])
-    >>> release = Published(np.arange(3), shown, np.array([1, 1, 1]))
+    >>> release = PublishedClasses(np.arange(3), shown, np.array([1, 1, 1]))
     >>> evidence = Evidence(release.sizes, columns=("age", "sex"), release=release)
     >>> KnownColumns(most=2).run(evidence)[0].measured["minimal_uniques"]
     [2, 1]
@@ -52,13 +47,11 @@ class KnownColumns(Risk):
 
     most: Annotated[int, Field(ge=1, le=20, strict=True)] = 3
     """How many columns the attacker knows, at most."""
-    least: Size | None = None
-    """The smallest group of records that is large enough; the k of the policy where nothing is said."""
 
     def run(self, evidence: Evidence) -> list[Finding]:
         """Group the classes by each set of columns."""
         assert evidence.release is not None
-        release, least = evidence.release, self.least or evidence.least
+        release, least = evidence.release, self.enough(evidence)
         alone = np.flatnonzero(release.sizes == 1)  # no other record can be unique in fewer columns
         curve: list[dict[str, Any]] = []
         minimal: list[int] = []
@@ -67,7 +60,7 @@ class KnownColumns(Risk):
         asked = self._sizes(release.shown)
         for many in asked:
             uniques, row = _of_size(evidence, many, alone)
-            own = {known: mask & ~_in_parts(known, before) for known, mask in uniques.items()}
+            own = {known: mask & ~found_in_parts(known, before) for known, mask in uniques.items()}
             scores += sum((mask / 2.0**many for mask in own.values()), np.zeros(len(alone)))
             minimal.append(sum(int(mask.sum()) for mask in own.values()))
             found = np.logical_or.reduce(list(uniques.values())) if uniques else np.zeros(0, bool)
@@ -88,7 +81,7 @@ class KnownColumns(Risk):
         columns, spent = shown.shape[1], 0
         for many in range(1, min(self.most, columns) + 1):
             spent += comb(columns, many) * max(len(shown), 1)
-            if spent > _CELLS:
+            if spent > MOST_CELLS:
                 return range(1, max(many, 2))
         return range(1, min(self.most, columns) + 1)
 
@@ -104,28 +97,10 @@ def _of_size(evidence: Evidence, many: int, alone: Ints) -> tuple[dict[tuple[int
     release, total = evidence.release, comb(evidence.release.shown.shape[1], many)
     uniques: dict[tuple[int, ...], Bools] = {}
     worst, where = evidence.records, tuple(range(many))
-    for number, (known, groups) in enumerate(_groupings(release.shown, many)):
+    for number, (known, groups) in enumerate(list_groupings(release.shown, many)):
         evidence.progress(f"attackers who know {many} columns", number, total)
         held = np.bincount(groups, release.sizes).astype(np.int64)
         uniques[known] = held[groups[alone]] == 1
         if len(held) and int(held.min()) < worst:
             worst, where = int(held.min()), known
     return uniques, {"known": many, "k": worst, "columns": [evidence.columns[index] for index in where]}
-
-
-def _groupings(shown: Ints, many: int) -> Iterator[tuple[tuple[int, ...], Ints]]:
-    """Yield each set of columns, and the group of each class in it."""
-    columns = [np.unique(shown[:, index], return_inverse=True)[1].astype(np.int64) for index in range(shown.shape[1])]
-    for known in combinations(range(len(columns)), many):
-        groups = columns[known[0]]
-        for index in known[1:]:
-            width = int(columns[index].max(initial=0)) + 1
-            groups = np.unique(groups * width + columns[index], return_inverse=True)[1].astype(np.int64)
-        yield known, groups
-
-
-def _in_parts(known: tuple[int, ...], before: dict[tuple[int, ...], Bools]) -> Bools:
-    """Return which records are unique in some part of a set; who is unique in a part of that is so in it too."""
-    parts = [before[part] for part in combinations(known, len(known) - 1)]
-    held: Bools = np.logical_or.reduce(parts)
-    return held

@@ -9,11 +9,10 @@ import numpy as np
 from shoal.encoding.types import Bools, Ints
 from shoal.risk._cells import Cells
 from shoal.risk._matching import find_matches
-from shoal.risk.base import Attribute, Evidence, Finding, Risk, share
-from shoal.risk.prosecutor import Size
+from shoal.risk.base import Attribute, Evidence, Finding, SmallGroupRisk, share
 
 
-class Linking(Risk):
+class Linking(SmallGroupRisk):
     """The attacker holds a table of persons, such as a voter list, and looks for the records that may be theirs.
 
     A record may be a person's where each published text covers what is known of the person; a quasi-identifier that the
@@ -33,13 +32,13 @@ class Linking(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Meaning, People, Published
+    >>> from shoal.risk.base import TextMeaning, KnownPersons, PublishedClasses
     >>> covers = np.array([[True, True, False], [False, True, True]])
     >>> evidence = Evidence(
     ...     np.array([1, 3]),
-    ...     release=Published(np.array([0, 1, 1, 1]), np.array([[0], [1]]), np.array([1, 3])),
-    ...     meaning=(Meaning(covers, covers - 1),),
-    ...     external=People(np.array([[0], [1]]), np.array([1, 1])),
+    ...     release=PublishedClasses(np.array([0, 1, 1, 1]), np.array([[0], [1]]), np.array([1, 3])),
+    ...     meaning=(TextMeaning(covers, covers - 1),),
+    ...     external=KnownPersons(np.array([[0], [1]]), np.array([1, 1])),
     ... )
     >>> Linking().run(evidence)[0].measured
     {'persons': 2, 'matched': 2, 'alone': 1, 'max': 1.0, 'mean': 0.625, 'above': 0.5, 'learned': {}}
@@ -48,15 +47,12 @@ class Linking(Risk):
     needs: ClassVar[tuple[str, ...]] = ("release", "meaning", "external")
     means: ClassVar[str] = "A person of the external table is found in the release."
 
-    least: Size | None = None
-    """The least number of records that is enough; the k of the policy where nothing is said."""
-
     def run(self, evidence: Evidence) -> list[Finding]:
         """Look for each person."""
         assert evidence.release is not None
         assert evidence.meaning is not None
         assert evidence.external is not None
-        people, least = evidence.external, self.least or evidence.least
+        people, least = evidence.external, self.enough(evidence)
         candidates = np.zeros(len(people.counts), np.int64)
         of_class = np.full(len(people.counts), -1, np.int64)  # the smallest class that may hold the person
         values = {

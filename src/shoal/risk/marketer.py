@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.risk.base import Evidence, Finding, Risk, share
-from shoal.risk.prosecutor import Size
+from shoal.risk.base import Evidence, Finding, SmallGroupRisk, share
 
 
-class Marketer(Risk):
+class Marketer(SmallGroupRisk):
     """The attacker links every record at random within its class and counts the hits.
 
     The expected share of right links is the number of classes over the number of records (``mean``). Against a
@@ -32,12 +31,9 @@ class Marketer(Risk):
 
     means: ClassVar[str] = "Somebody who links all records to a list of persons is right more often than promised."
 
-    least: Size | None = None
-    """The least number of records for each that is found; the k of the policy where nothing is said."""
-
     def run(self, evidence: Evidence) -> list[Finding]:
         """Look at the sizes of the classes."""
-        least, sizes = self.least or evidence.least, evidence.sizes
+        least, sizes = self.enough(evidence), evidence.sizes
         measured = {"mean": share(len(sizes), evidence.records)}
         found = len(sizes) * least > evidence.records
         if evidence.population is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.encoding.types import Ints
 from shoal.models._exact import decimal
 from shoal.risk._cells import Cells
-from shoal.risk._members import list_members
+from shoal.risk._matching import list_members
 from shoal.risk.base import Attribute, AttributeRisk, Diversity, Evidence, Finding, worst_of
 
 _LARGEST = 300

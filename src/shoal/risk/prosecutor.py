@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
-
-from pydantic import Field
+from typing import ClassVar
 
 from shoal.risk._sizes import compute_chances
-from shoal.risk.base import Evidence, Finding, Risk, worst_of
-
-Size = Annotated[int, Field(ge=2, strict=True)]
+from shoal.risk.base import Evidence, Finding, SmallGroupRisk, worst_of
 
 
-class Prosecutor(Risk):
+class Prosecutor(SmallGroupRisk):
     """The attacker knows that the person is in the table, and looks for the record.
 
     The chance to be right is one over the size of the person's class: ``max`` is the worst of them, ``mean`` the
@@ -36,11 +32,8 @@ class Prosecutor(Risk):
         "Somebody who knows that a person is in the table finds the record more easily than promised."
     )
 
-    least: Size | None = None
-    """The smallest class that is large enough; the k of the policy where nothing is said."""
-
     def run(self, evidence: Evidence) -> list[Finding]:
         """Look at the sizes of the classes."""
-        least, sizes = self.least or evidence.least, evidence.sizes
+        least, sizes = self.enough(evidence), evidence.sizes
         small = sizes < least
         return [Finding(bool(small.any()), compute_chances(sizes, sizes, least), worst_of(-sizes, small))]

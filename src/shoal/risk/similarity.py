@@ -31,8 +31,8 @@ class Similarity(AttributeRisk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
-    >>> release = Published(np.array([0, 0, 1, 1]), np.array([[0], [1]]), np.array([2, 2]))
+    >>> from shoal.risk.base import PublishedClasses
+    >>> release = PublishedClasses(np.array([0, 0, 1, 1]), np.array([[0], [1]]), np.array([2, 2]))
     >>> salary = Attribute(np.array([0, 1, 0, 2]), np.array([2, 1, 1]), numbers=np.array([3000, 3100, 9000]))
     >>> evidence = Evidence(np.array([2, 2]), release=release, sensitive={"salary": salary})
     >>> Similarity().run(evidence)[0].measured

@@ -31,8 +31,8 @@ class Skewness(AttributeRisk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
-    >>> release = Published(np.array([0, 0, 1, 1]), np.array([[0], [1]]), np.array([2, 2]))
+    >>> from shoal.risk.base import PublishedClasses
+    >>> release = PublishedClasses(np.array([0, 0, 1, 1]), np.array([[0], [1]]), np.array([2, 2]))
     >>> illness = Attribute(np.array([0, 0, 0, 1]), np.array([3, 1]))
     >>> evidence = Evidence(np.array([2, 2]), release=release, sensitive={"illness": illness})
     >>> Skewness().run(evidence)[0].measured

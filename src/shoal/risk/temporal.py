@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.encoding.types import Ints
-from shoal.risk.base import Beside, Evidence, Finding, Risk, share, worst_of
-from shoal.risk.prosecutor import Size
+from shoal.risk.base import Evidence, Finding, OtherTable, SmallGroupRisk, share, worst_of
 
 
-class Temporal(Risk):
+class Temporal(SmallGroupRisk):
     """The attacker subtracts an earlier release, and is left with those who came or went in between.
 
     Classes that show the same in both releases are compared: records of this one that the earlier does not have, in
@@ -31,12 +30,12 @@ class Temporal(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Published
-    >>> earlier = Published(np.zeros(2, np.int64), np.array([[0]]), np.array([2]))
+    >>> from shoal.risk.base import PublishedClasses
+    >>> earlier = PublishedClasses(np.zeros(2, np.int64), np.array([[0]]), np.array([2]))
     >>> evidence = Evidence(
     ...     np.array([3]),
-    ...     release=Published(np.zeros(3, np.int64), np.array([[0]]), np.array([3])),
-    ...     earlier=(Beside((np.array([0, 1, 2]), np.array([0, 1])), release=earlier),),
+    ...     release=PublishedClasses(np.zeros(3, np.int64), np.array([[0]]), np.array([3])),
+    ...     earlier=(OtherTable((np.array([0, 1, 2]), np.array([0, 1])), release=earlier),),
     ... )
     >>> Temporal().run(evidence)[0].measured
     {'compared': 1.0, 'came': 1, 'went': None, 'exposed': 1}
@@ -45,14 +44,11 @@ class Temporal(Risk):
     needs: ClassVar[tuple[str, ...]] = ("release", "earlier")
     means: ClassVar[str] = "Somebody who knows when a person came or went finds the record among few."
 
-    least: Size | None = None
-    """The least number of records that is enough; the k of the policy where nothing is said."""
-
     def run(self, evidence: Evidence) -> list[Finding]:
         """Compare with each earlier release."""
         return [self._with(evidence, one, f"earlier release {n}") for n, one in enumerate(evidence.earlier or (), 1)]
 
-    def _with(self, evidence: Evidence, beside: Beside, name: str) -> Finding:
+    def _with(self, evidence: Evidence, beside: OtherTable, name: str) -> Finding:
         release, earlier = evidence.release, beside.release
         assert release is not None
         assert earlier is not None
@@ -69,7 +65,7 @@ class Temporal(Risk):
         common = np.intersect1d(mine, theirs)
         groups = int(same.max(initial=-1)) + 1
         came, went = _more(keys[0], keys[1], width, groups), _more(keys[1], keys[0], width, groups)
-        least, inside = self.least or evidence.least, np.isin(mine, common)
+        least, inside = self.enough(evidence), np.isin(mine, common)
         few = ((came > 0) & (came < least)) | ((went > 0) & (went < least))
         exposed = few[mine] & inside
         measured = {

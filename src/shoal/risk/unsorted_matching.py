@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Bools, Ints
-from shoal.risk.base import Beside, Evidence, Finding, Published, Risk
+from shoal.risk.base import Evidence, Finding, OtherTable, PublishedClasses, Risk
 
 
 class UnsortedMatching(Risk):
@@ -30,15 +30,15 @@ class UnsortedMatching(Risk):
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.risk.base import Meaning
+    >>> from shoal.risk.base import TextMeaning
     >>> covers = np.append(np.eye(9, dtype=bool), np.zeros((9, 1), bool), axis=1)
     >>> places = np.array([3, 1, 4, 0, 5, 8, 2, 6, 7])
-    >>> release = Published(places, np.arange(9)[:, None], np.ones(9, np.int64))
+    >>> release = PublishedClasses(places, np.arange(9)[:, None], np.ones(9, np.int64))
     >>> evidence = Evidence(
     ...     release.sizes,
     ...     release=release,
-    ...     meaning=(Meaning(covers, covers - 1),),
-    ...     original=Beside(None, values=places[:, None]),
+    ...     meaning=(TextMeaning(covers, covers - 1),),
+    ...     original=OtherTable(None, values=places[:, None]),
     ... )
     >>> UnsortedMatching().run(evidence)[0].measured["same"]
     1.0
@@ -64,7 +64,7 @@ class UnsortedMatching(Risk):
         """Compare with the original, and with each earlier release."""
         return [self._with(evidence, beside, name) for name, beside in _others(evidence).items()]
 
-    def _with(self, evidence: Evidence, beside: Beside, name: str) -> Finding:
+    def _with(self, evidence: Evidence, beside: OtherTable, name: str) -> Finding:
         release, chance = evidence.release, np.random.default_rng(evidence.seed)
         assert release is not None
         count = len(release.classes)
@@ -77,7 +77,7 @@ class UnsortedMatching(Risk):
         return Finding(bool(leak), {"same": same, "by_chance": expected}, (), name)
 
 
-def _others(evidence: Evidence) -> dict[str, Beside]:
+def _others(evidence: Evidence) -> dict[str, OtherTable]:
     """Return the tables that have as many records as the release."""
     assert evidence.release is not None
     named = {} if evidence.original is None else {"original": evidence.original}
@@ -86,13 +86,13 @@ def _others(evidence: Evidence) -> dict[str, Beside]:
     return {name: one for name, one in named.items() if _length(one) == count}
 
 
-def _length(beside: Beside) -> int:
+def _length(beside: OtherTable) -> int:
     if beside.values is not None:
         return len(beside.values)
     return -1 if beside.release is None else len(beside.release.classes)
 
 
-def _agrees(evidence: Evidence, beside: Beside, order: Ints) -> Bools:
+def _agrees(evidence: Evidence, beside: OtherTable, order: Ints) -> Bools:
     """Return for each record, taken in some order, whether it could be the other table's record at that place."""
     assert evidence.release is not None
     assert evidence.meaning is not None
@@ -108,14 +108,14 @@ def _agrees(evidence: Evidence, beside: Beside, order: Ints) -> Bools:
     return agrees
 
 
-def _may_mean_the_same(covers: Bools, texts: Ints, release: Published, index: int) -> Bools:
+def _may_mean_the_same(covers: Bools, texts: Ints, release: PublishedClasses, index: int) -> Bools:
     """Return for each record whether its text and that of the other release could stand for one value."""
     pairs, inverse = np.unique(texts * len(covers) + release.shown[release.classes, index], return_inverse=True)
     meet = np.array([bool((covers[pair // len(covers)] & covers[pair % len(covers)]).any()) for pair in pairs.tolist()])
     return meet[inverse.ravel()] if len(pairs) else np.zeros(0, bool)
 
 
-def _is_sorted(release: Published, beside: Beside) -> bool:
+def _is_sorted(release: PublishedClasses, beside: OtherTable) -> bool:
     """Whether records stand in order of their classes, and within these of what they show besides."""
     steps = np.diff(release.classes)
     if (steps < 0).any():

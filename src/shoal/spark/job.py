@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.encoding.terminal import escape_text
 from shoal.encoding.types import Progress, silent
 from shoal.errors import ShoalError
 from shoal.policy import Policy
@@ -34,10 +35,10 @@ def release_of(
 
     asked, spark = Policy.read(policy), session(master)
     with translate_errors():
-        from shoal.engines.spark.reading import read
+        from shoal.engines.spark.reading import read_spark
         from shoal.pipeline.anonymize import anonymize
 
-        release = anonymize(read(spark, str(data)), asked, progress=progress, **limits)
+        release = anonymize(read_spark(spark, str(data), reading=asked.reading), asked, progress=progress, **limits)
         return release, release.write(out, format=format, statistics=statistics)
 
 
@@ -62,11 +63,11 @@ def main() -> int:
     try:
         release, files = release_of(asked.data, asked.policy, asked.out, format=asked.format, **limits)
     except ShoalError as error:
-        print(f"{error.title}\n{error.render()}", file=sys.stderr)
+        print(escape_text(f"{error.title}\n{error.render()}"), file=sys.stderr)
         return 1
-    print(release)
+    print(escape_text(repr(release)))
     for name, path in files.items():
-        print(f"{name + ':':<10}{path}")
+        print(escape_text(f"{name + ':':<10}{path}"))
     return 0
 
 

@@ -29,7 +29,6 @@ class AverageClassSize(Metric):
     """
 
     aliases: ClassVar[tuple[str, ...]] = ("aecs",)
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the mean size of a class."""

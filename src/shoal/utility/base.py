@@ -111,6 +111,31 @@ class Outcome:
         return replace(self, classes=np.maximum(self.kept // small, 1), squares=self.kept * small, whole=whole)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PricedCells:
+    """What one column shows, in each of many classes: what a cell loses follows from it, where losses add up.
+
+    Attributes
+    ----------
+    penalty
+        The certainty penalty, from 0 (the value as it is) to 1 (nothing).
+    level
+        The level of the hierarchy whose labels are as wide.
+    cover
+        The original records that it could stand for.
+    distinct
+        The number of values of the domain.
+    height
+        The number of the top level of the hierarchy.
+    """
+
+    penalty: Floats
+    level: Any
+    cover: Any
+    distinct: int
+    height: int
+
+
 @dataclass(frozen=True)
 class Measured:
     """The value of a metric, in total and, where it has one, for each column."""
@@ -131,6 +156,21 @@ class Metric(Entry):
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     unsearchable: ClassVar[str] = ""
     """Why no search can minimize it, and what to take instead; empty where one can."""
+    monotone: ClassVar[bool] = False
+    """Whether it never falls when a kept record is suppressed, when a label gets wider, or when classes are joined."""
+
+    @property
+    def priced_by(self) -> Literal["penalty", "level", "cover"] | None:
+        """Which of :class:`PricedCells` decides what a cell loses, where the loss is a sum over cells; else ``None``.
+
+        A local search compares classes one by one: it can minimize such losses only. One that follows from the
+        penalty is linear in it as soon as it is above 0.
+        """
+        return None
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return what each cell loses, up to a factor and a constant that are the same for all of a column."""
+        raise NotImplementedError(f"{self.key()} is no sum over cells")
 
     @classmethod
     def notes(cls) -> dict[str, Any]:
@@ -163,13 +203,36 @@ class Metric(Entry):
 
         ``None`` where nothing is known. The outcome counts the other columns as if they lost nothing; who is
         suppressed in it is suppressed whatever they show, and its classes are as small as the models allow. So
-        :meth:`ranks` itself is a bound for metrics that never fall when a kept record is suppressed, when a label
-        gets wider, or when classes are joined.
+        :meth:`ranks` itself is a bound for metrics that are :attr:`monotone`.
         """
-        return None
+        return self.ranks(outcome) if self.monotone else None
 
     def measure(self, outcome: Outcome) -> Measured:
         """Return the value of the metric for one table."""
         columns = self.by_column(outcome)
         named = {} if columns is None else dict(zip(outcome.columns, np.asarray(columns).tolist(), strict=True))
         return Measured(float(self.totals(outcome)), named)
+
+
+class ColumnMetric(Metric):
+    """Base of those that have a value for each column, from which the total follows."""
+
+    @abstractmethod
+    def by_column(self, outcome: Outcome) -> Floats:
+        """Return the value of each column, on the last axis."""
+
+
+class SumMetric(ColumnMetric):
+    """Base of those whose total is the sum of the columns, each by its weight over the largest one."""
+
+    def totals(self, outcome: Outcome) -> Any:
+        """Return the weighted sum."""
+        return self.by_column(outcome) @ outcome.relative_weights
+
+
+class MeanMetric(ColumnMetric):
+    """Base of those whose total is the mean of the columns, each by its weight: the mean of all cells."""
+
+    def totals(self, outcome: Outcome) -> Any:
+        """Return the weighted mean."""
+        return self.by_column(outcome) @ outcome.weights / outcome.weights.sum()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import MeanMetric, Outcome, PricedCells
 
 
-class CertaintyPenalty(Metric):
+class CertaintyPenalty(MeanMetric):
     """The share of its domain that a published value leaves open: NCP per column, GCP in total.
 
     A range costs its width over the width of the domain; a label or a set costs the number of values under it
@@ -37,16 +37,19 @@ class CertaintyPenalty(Metric):
 
     aliases: ClassVar[tuple[str, ...]] = ("ncp", "gcp", "normalized-certainty-penalty", "global-certainty-penalty")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    monotone: ClassVar[bool] = True
+    """A suppressed record costs 1 per cell, and no kept one more: suppressing never lowers the loss."""
 
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted mean penalty of all cells."""
-        return self.by_column(outcome) @ outcome.weights / outcome.weights.sum()
+    @property
+    def priced_by(self) -> Literal["penalty"]:
+        """It is a sum of penalties."""
+        return "penalty"
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return the penalty."""
+        return cells.penalty
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the mean penalty of each column."""
         suppressed = np.asarray(outcome.suppressed, np.float64)[..., None]
         return (outcome.penalty + suppressed) / max(outcome.records, 1)
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """A suppressed record costs 1 per cell, and no kept one more: suppressing never lowers the loss."""
-        return self.ranks(outcome)

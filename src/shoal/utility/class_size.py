@@ -29,7 +29,6 @@ class ClassSize(Metric):
     """
 
     aliases: ClassVar[tuple[str, ...]] = ("c-avg", "cavg")
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the mean class size over k."""

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.encoding.types import Floats
 from shoal.utility.base import Metric, Outcome
 
 
@@ -31,7 +30,10 @@ class Discernibility(Metric):
     """
 
     aliases: ClassVar[tuple[str, ...]] = ("dm", "dcp", "discernibility-metric", "discernibility-penalty")
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    monotone: ClassVar[bool] = True
+    """A kept record costs the size of its class, a suppressed one that of the table, which is no less.
+
+    Where suppressed records are ignored, each costs 1 at least: the bound is the number of records."""
 
     suppressed: Literal["counted", "ignored"] = "counted"
     """Whether a suppressed record costs the whole table, or the class that it would have been in."""
@@ -51,10 +53,3 @@ class Discernibility(Metric):
     def auditable(self) -> Discernibility:
         """Return the form that counts suppressed records."""
         return self.replace(suppressed="counted")
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """A kept record costs the size of its class, a suppressed one that of the table, which is no less.
-
-        Where suppressed records are ignored, each costs 1 at least: the bound is the number of records.
-        """
-        return self.ranks(outcome)

@@ -32,7 +32,6 @@ class DistinctCombinations(Metric):
 
     direction: ClassVar[Literal["lower is better", "higher is better"]] = "higher is better"
     unsearchable: ClassVar[str] = "more of it is better; search by average-class-size, which divides by it"
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the number of combinations."""

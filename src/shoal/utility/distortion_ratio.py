@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Metric, Outcome, PricedCells
 from shoal.utility.precision import Precision
 
 
@@ -36,6 +38,17 @@ class DistortionRatio(Metric):
     """
 
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    monotone: ClassVar[bool] = True
+    """A suppressed record counts as raised to the top, and no kept one more; undecided columns cost nothing."""
+
+    @property
+    def priced_by(self) -> Literal["level"]:
+        """It is a sum of levels."""
+        return "level"
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return the levels that are climbed: a column counts by its height."""
+        return np.asarray(cells.level, np.float64)
 
     def totals(self, outcome: Outcome) -> Any:
         """Return the ratio of all cells."""
@@ -45,7 +58,3 @@ class DistortionRatio(Metric):
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the ratio of each column."""
         return Precision().by_column(outcome)
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """A suppressed record counts as raised to the top, and no kept one more; undecided columns cost nothing."""
-        return self.ranks(outcome)

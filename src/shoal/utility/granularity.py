@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Metric, Outcome, PricedCells
 
 
 class Granularity(Metric):
@@ -55,6 +55,13 @@ class Granularity(Metric):
 
     aliases: ClassVar[tuple[str, ...]] = ("lm",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    monotone: ClassVar[bool] = True
+    """No column gets cheaper when a kept record is suppressed, and all ways of putting columns together are rising.
+
+    With f and g for the two factors: where g is 1, a suppressed record costs 1, and a kept one of share m
+    f m, which is no more; where g is less, f is 1 and m <= m + g (1 - m), which also rises with m. Columns that
+    are not decided have the least share m of any label. If no column of x exceeds that of y, neither does the
+    r-th largest, so ranks are in order too."""
 
     aggregate: Literal["mean", "geometric-mean", "rank", "max", "sum"] = "mean"
     """How the columns are put together."""
@@ -88,6 +95,16 @@ class Granularity(Metric):
             return super().ranks(outcome)
         return -np.sort(-self.by_column(outcome) * outcome.relative_weights, axis=-1)
 
+    @property
+    def priced_by(self) -> Literal["penalty"] | None:
+        """Its means and sums add up, where a suppressed cell is as bad as ``*``."""
+        return "penalty" if self.aggregate in {"mean", "sum"} and self.gs_factor == 0.5 else None
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return the share that is left open, 0 for a single value and 1 for none at all."""
+        least = 1.0 / max(cells.distinct, 2)
+        return np.where(np.asarray(cells.penalty) > 0.0, (cells.penalty - least) / (1.0 - least), 0.0)
+
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the loss of each column."""
         out = np.asarray(outcome.suppressed, np.float64)[..., None]
@@ -111,16 +128,6 @@ class Granularity(Metric):
     def auditable(self) -> Granularity:
         """Return the form in which a suppressed cell is as bad as ``*``."""
         return self.replace(gs_factor=max(self.gs_factor, 0.5))
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """No column gets cheaper when a kept record is suppressed, and all ways of putting columns together are rising.
-
-        With f and g for the two factors: where g is 1, a suppressed record costs 1, and a kept one of share m
-        f m, which is no more; where g is less, f is 1 and m <= m + g (1 - m), which also rises with m. Columns that
-        are not decided have the least share m of any label. If no column of x exceeds that of y, neither does the
-        r-th largest, so ranks are in order too.
-        """
-        return self.ranks(outcome)
 
 
 def _shares(outcome: Outcome) -> Floats:

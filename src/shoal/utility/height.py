@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Outcome, SumMetric
 
 
-class Height(Metric):
+class Height(SumMetric):
     """The levels that the columns were raised, added up: the height of a node in the lattice.
 
     A full-domain recoding publishes a whole column at one level. Where records of a column are at several (local
@@ -34,12 +32,6 @@ class Height(Metric):
     >>> Height().measure(outcome)
     Measured(total=1.0, columns={'age': 0.0, 'sex': 1.0})
     """
-
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted sum of the columns' levels."""
-        return self.by_column(outcome) @ outcome.relative_weights
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the mean level of each column."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import MeanMetric, Outcome
 
 
-class ILoss(Metric):
+class ILoss(MeanMetric):
     """The values that a published value could stand for, but one, over the values of the domain.
 
     A text that covers v of the |D| values of its column costs (v - 1) / |D|; a value costs nothing, a suppressed record
@@ -42,10 +42,6 @@ class ILoss(Metric):
     def known(self, outcome: Outcome) -> bool:
         """Return whether the values under the published texts were counted."""
         return outcome.values is not None
-
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted mean of all cells."""
-        return self.by_column(outcome) @ outcome.weights / outcome.weights.sum()
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the mean of each column."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Outcome, SumMetric
 
 
-class KlDivergence(Metric):
+class KlDivergence(SumMetric):
     """The bits per record that are lost by whoever takes the published distribution for the original one.
 
     A reader spreads each published text evenly over the values that it covers; a suppressed record may be anyone. With
@@ -38,15 +38,10 @@ class KlDivergence(Metric):
 
     aliases: ClassVar[tuple[str, ...]] = ("kl", "kullback-leibler")
     unsearchable: ClassVar[str] = "no search counts what texts imply; search by non-uniform-entropy"
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
     def known(self, outcome: Outcome) -> bool:
         """Return whether the distributions were counted, and each original value is covered."""
         return outcome.divergence is not None and bool(np.isfinite(outcome.divergence).all())
-
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted sum over the columns."""
-        return self.by_column(outcome) @ outcome.relative_weights
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the bits of each column."""

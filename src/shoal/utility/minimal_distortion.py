@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Outcome, PricedCells, SumMetric
 
 
-class MinimalDistortion(Metric):
+class MinimalDistortion(SumMetric):
     """The cells that were made less than exact: 1 for each, however little or much it lost.
 
     Ten records whose sex goes from male or female to *person* cost ten. A suppressed record costs 1 per cell. A
@@ -31,11 +31,15 @@ class MinimalDistortion(Metric):
     """
 
     aliases: ClassVar[tuple[str, ...]] = ("md",)
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
 
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted sum over the columns."""
-        return self.by_column(outcome) @ outcome.relative_weights
+    @property
+    def priced_by(self) -> Literal["penalty"]:
+        """A cell shows its value or it does not."""
+        return "penalty"
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return 1 for each cell that does not show its value."""
+        return (np.asarray(cells.penalty) > 0.0).astype(np.float64)
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the cells of each column that do not show their value."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import Outcome, PricedCells, SumMetric
 
 _NOISE = 1e-12
 """The share of a sum that is taken for its rounding error."""
 
 
-class NonUniformEntropy(Metric):
+class NonUniformEntropy(SumMetric):
     """The bits that it takes to tell each original value from the values that its label could stand for.
 
     A record whose value occurs f times, and whose label could stand for the values of F records, costs
@@ -44,14 +44,26 @@ class NonUniformEntropy(Metric):
     5.0
     """
 
-    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    monotone: ClassVar[bool] = True
+    """No column costs less than 0, and none that is decided gets cheaper.
+
+    ``star``: a kept record costs log2 of at most all records, which is what it costs once it is suppressed.
+    ``ignored``: what the decided columns show is the same whoever is suppressed. ``apart``: this, plus
+    s log2(s) - Σ s_i log2(s_i) for s_i suppressed records of each label, whose derivative log2(s / s_i) is
+    never negative: it does not fall when more records are suppressed. Columns that are not decided count as if
+    a label stood for one record, less than their values do, so they come out at 0."""
 
     suppressed: Literal["star", "apart", "ignored"] = "star"
     """What a suppressed record costs: as one that could be anyone, or as ARX counts it, apart or not at all."""
 
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted sum over the columns."""
-        return self.by_column(outcome) @ outcome.relative_weights
+    @property
+    def priced_by(self) -> Literal["cover"] | None:
+        """What is taken off for the values themselves is the same whatever is shown; not so what ARX takes off."""
+        return "cover" if self.suppressed == "star" else None
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return the bits of the records that a cell could stand for."""
+        return np.log2(np.maximum(np.asarray(cells.cover, np.float64), 1.0))
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the bits that are lost in each column."""
@@ -80,14 +92,3 @@ class NonUniformEntropy(Metric):
     def auditable(self) -> NonUniformEntropy:
         """Return the form in which a suppressed record could be anyone."""
         return self.replace(suppressed="star")
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """No column costs less than 0, and none that is decided gets cheaper.
-
-        ``star``: a kept record costs log2 of at most all records, which is what it costs once it is suppressed.
-        ``ignored``: what the decided columns show is the same whoever is suppressed. ``apart``: this, plus
-        s log2(s) - Σ s_i log2(s_i) for s_i suppressed records of each label, whose derivative log2(s / s_i) is
-        never negative: it does not fall when more records are suppressed. Columns that are not decided count as if
-        a label stood for one record, less than their values do, so they come out at 0.
-        """
-        return self.ranks(outcome)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoal.encoding.types import Floats
-from shoal.utility.base import Metric, Outcome
+from shoal.utility.base import MeanMetric, Outcome, PricedCells
 
 
-class Precision(Metric):
+class Precision(MeanMetric):
     """How far up its hierarchy a published value is, on average: 1 - Prec of Sweeney (2002), so that less is better.
 
     A label costs its level over the height of the hierarchy, the lowest level where a label stays the same for some
@@ -35,13 +35,22 @@ class Precision(Metric):
 
     aliases: ClassVar[tuple[str, ...]] = ("prec",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    monotone: ClassVar[bool] = True
+    """A suppressed record costs 1 per cell and no kept one more; columns that are not decided cost nothing.
+
+    Where suppressed records are ignored, the decided columns cost the same whoever is suppressed."""
 
     suppressed: Literal["counted", "ignored"] = "counted"
     """Whether a suppressed record costs 1 per cell, or the level that it would have had (ARX's monotonic form)."""
 
-    def totals(self, outcome: Outcome) -> Any:
-        """Return the weighted mean of all cells."""
-        return self.by_column(outcome) @ outcome.weights / outcome.weights.sum()
+    @property
+    def priced_by(self) -> Literal["level"] | None:
+        """A cell costs its level; a suppressed one too, unless it counts as what it would have shown."""
+        return "level" if self.suppressed == "counted" else None
+
+    def price(self, cells: PricedCells) -> Floats:
+        """Return the share of the hierarchy that is climbed."""
+        return np.asarray(cells.level / max(cells.height, 1), np.float64)
 
     def by_column(self, outcome: Outcome) -> Floats:
         """Return the mean of each column."""
@@ -59,10 +68,3 @@ class Precision(Metric):
     def auditable(self) -> Precision:
         """Return the form that counts suppressed records."""
         return self.replace(suppressed="counted")
-
-    def bounds(self, outcome: Outcome) -> Floats:
-        """A suppressed record costs 1 per cell and no kept one more; columns that are not decided cost nothing.
-
-        Where suppressed records are ignored, the decided columns cost the same whoever is suppressed.
-        """
-        return self.ranks(outcome)

@@ -152,13 +152,8 @@ def find_ceiling(columns: tuple[Column, ...], chosen: Sequence[int]) -> float:
     column instead, which may be cheap.
     """
     weights = [columns[index].weight for index in chosen]
-    if not all(_may_be_silent(column) for column in columns):
-        return sum(weights)
-    return sum(weights) - max(weights)
-
-
-def _may_be_silent(column: Column) -> bool:
-    return column.form == "labels" or column.levels.has_missing or STAR in column.levels.labels[0]
+    silent = (c.form == "labels" or c.levels.has_missing or STAR in c.levels.labels[0] for c in columns)
+    return sum(weights) - (max(weights) if all(silent) else 0.0)
 
 
 def lay_out_boxes(frequencies: Frequencies, columns: tuple[Column, ...], chosen: Sequence[int], least: int) -> BoxSpace:

@@ -64,6 +64,11 @@ class DualBound:
         return sum(group.best for group in self.groups)
 
     @property
+    def whole(self) -> bool:
+        """Whether all boxes were looked at, of all columns together."""
+        return len(self.groups) == 1 and self.groups[0].whole
+
+    @property
     def how(self) -> str:
         """How that was found."""
         rounds, whole = max((group.rounds for group in self.groups), default=0), all(g.whole for g in self.groups)
@@ -130,11 +135,11 @@ class ColumnGroup:
 
     def raise_cap(self, counting: bool, raising: bool) -> None:
         """Find the cheapest boxes, up to higher and higher caps, until the next walk takes too much of what is left."""
-        from shoal.kernels.bounding import room_for, walk_boxes
+        from shoal.kernels.bounding import make_walk_room, walk_boxes
         from shoal.kernels.windows import Ratios
 
         boxes, nobody = self.boxes, np.empty((0, 0), np.int32)
-        room = room_for(boxes, 0, counting)
+        room = make_walk_room(boxes, 0, counting)
         usable = self.left // 4 if counting and raising else self.left
         cap, reached, tries = self.ceiling * _FIRST_CAP, 0.0, _TRIES
         prices, resolved = np.zeros(len(self.prices)), np.zeros(len(self.prices), bool)
@@ -181,7 +186,7 @@ class ColumnGroup:
         s / (k × cost of the box), so the divided prices add up to no more than k × cost. Larger classes are means of
         those. Boxes that cost more than ``_REACH`` times their largest price have ratios below ``1 / _REACH``.
         """
-        from shoal.kernels.bounding import room_for, walk_boxes
+        from shoal.kernels.bounding import make_walk_room, walk_boxes
         from shoal.kernels.windows import Ratios
 
         if self.best <= 0.0 or self.work > self.left:
@@ -189,7 +194,7 @@ class ColumnGroup:
         boxes, size = self.boxes, len(self.prices)
         width = max(min(boxes.least, _MOST_IDS, _IDS // size), 1)
         ids, counts = np.full((size, width), -1, np.int32), np.zeros((size, width), np.int32)
-        ratios, room = np.full(size, 1.0 / _REACH), room_for(boxes, width, counting)
+        ratios, room = np.full(size, 1.0 / _REACH), make_walk_room(boxes, width, counting)
         left = walk_boxes(boxes, *room, True, self.left, self.prices, Ratios(self.prices, ratios, ids, counts))
         self.work = self.left - left + size * (2 * width + 32) + _ROUND
         self.left -= self.work

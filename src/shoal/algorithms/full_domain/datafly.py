@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import explain_failure
-from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain._walk import Shorts
+from shoal.algorithms.lattice.best import explain_failure
+from shoal.algorithms.lattice.lattice import Lattice
+from shoal.algorithms.lattice.walk import Shorts
 from shoal.encoding.types import Bools, Ints
 from shoal.kernels.group import group
 from shoal.recodings.base import Proof
@@ -80,7 +80,7 @@ class Datafly(Algorithm):
         allowed = min(problem.most_suppressed, max(problem.least_shown, 1))
         levels, heights = np.zeros(len(lattice.heights), np.int16), np.array(lattice.heights)
         while True:
-            listed = _listed(lattice, levels)
+            listed = _list_sequences(lattice, levels)
             problem.progress("generalizing", int(levels.sum()), sum(lattice.heights))
             yield listed
             if listed.out <= allowed:
@@ -93,7 +93,7 @@ class Datafly(Algorithm):
             levels[widest] += 1
 
 
-def _listed(lattice: Lattice, levels: Shorts) -> FrequencyList:
+def _list_sequences(lattice: Lattice, levels: Shorts) -> FrequencyList:
     problem = lattice.problem
     tuples, counts = problem.frequencies.tuples, problem.frequencies.counts
     pairs = list(zip(problem.columns, levels.tolist(), tuples.T, strict=True))

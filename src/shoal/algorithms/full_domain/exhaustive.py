@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
-from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import Best
-from shoal.algorithms.full_domain._lattice import Lattice, NodeOutcomes
 from shoal.algorithms.full_domain.optimal import Optimal
+from shoal.algorithms.lattice.best import Best, LatticeSearch
+from shoal.algorithms.lattice.lattice import Lattice, NodeOutcomes
 from shoal.recodings.full_domain import FullDomain
 
 _BLOCK = 1 << 12
 """Nodes that are looked at together."""
 
 
-class Exhaustive(Algorithm):
+class Exhaustive(LatticeSearch):
     """Look at every full-domain recoding and take the one that loses least.
 
     Records in classes that do not comply are suppressed, up to the policy's ``max_suppressed``. The answer is
@@ -39,27 +37,19 @@ class Exhaustive(Algorithm):
     ({'k-anonymity': 2}, True)
     """
 
-    needs_hierarchies: ClassVar[bool] = True
-    looks_across: ClassVar[bool] = True
-
     def trial(self) -> Optimal:
         """Optimal finds the same node sooner."""
         return Optimal()
 
-    def search(self, problem: Problem) -> FullDomain:
+    def find_node(self, lattice: Lattice, best: Best) -> FullDomain:
         """Walk the lattice and keep the best node that suppresses few enough records."""
-        if not problem.attainable:
-            raise problem.infeasible()
-        lattice, best = Lattice(problem), Best(problem)
-        best.run(_consider(lattice, best))
+
+        def consider(looked: NodeOutcomes) -> None:
+            best.take(looked)
+            lattice.problem.progress(f"walking the lattice{best}", best.looked, lattice.size)
+
+        best.run(map(consider, walk_lattice(lattice)))
         return best.recoding(lattice, None if best.stopped else best.loss)
-
-
-def _consider(lattice: Lattice, best: Best) -> Iterator[None]:
-    for looked in walk_lattice(lattice):
-        best.take(looked)
-        lattice.problem.progress(f"walking the lattice{best}", best.looked, lattice.size)
-        yield
 
 
 def walk_lattice(lattice: Lattice) -> Iterator[NodeOutcomes]:

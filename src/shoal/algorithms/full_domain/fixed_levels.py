@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.errors import Fault, Infeasible, PolicyError, nearest
 from shoal.recodings.base import Proof
 from shoal.recodings.full_domain import FullDomain

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, product
-from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import Best, explain_no_node
-from shoal.algorithms.full_domain._lattice import Lattice
-from shoal.algorithms.full_domain._walk import Shorts
+from shoal.algorithms.base import Problem
+from shoal.algorithms.lattice.best import Best, LatticeSearch, explain_no_node
+from shoal.algorithms.lattice.lattice import Lattice
+from shoal.algorithms.lattice.walk import Shorts
 from shoal.recodings.full_domain import FullDomain
 
 Columns = tuple[int, ...]
@@ -20,7 +19,7 @@ Survivors = dict[Columns, set[Levels]]
 """For each set of columns the levels at which the table complies when only these columns are published."""
 
 
-class Incognito(Algorithm):
+class Incognito(LatticeSearch):
     """Find all minimal full-domain recodings, from those of ever larger sets of columns.
 
     *Subset property*: what does not comply with fewer columns does not comply with more. *Generalization property*:
@@ -48,21 +47,15 @@ class Incognito(Algorithm):
     {'date of birth': 2, 'gender': 0, 'zip code': 0, 'race': 0}
     """
 
-    needs_hierarchies: ClassVar[bool] = True
-    looks_across: ClassVar[bool] = True
-
-    def search(self, problem: Problem) -> FullDomain:
+    def find_node(self, lattice: Lattice, best: Best) -> FullDomain:
         """Take the minimal node that loses least."""
-        if not problem.attainable:
-            raise problem.infeasible()
-        lattice, best = Lattice(problem), Best(problem)
         lattice.require_walkable()
         minimal = self.minimal(lattice)
         if not len(minimal):
-            raise explain_no_node(problem)
+            raise explain_no_node(lattice.problem)
         best.take(lattice.look(minimal))
         notes = []
-        if not _has_subset_property(problem):
+        if not _has_subset_property(lattice.problem):
             notes.append("models may fail when classes are joined: all columns were taken at once")
         if not lattice.monotone:
             notes.append("compliance may end on the way up: every candidate was counted")
@@ -82,7 +75,7 @@ class Incognito(Algorithm):
         for size in range(1, count + 1) if _has_subset_property(lattice.problem) else (count,):
             before, survivors = survivors, {}
             for columns in combinations(range(count), size):
-                candidates = list(_candidates(columns, lattice.heights, before))
+                candidates = list(_candidates(columns, lattice, before))
                 survivors[columns] = set(_climb(lattice, columns, candidates))
             lattice.problem.progress(f"sets of {size} columns", size, count)
             yield survivors
@@ -92,11 +85,11 @@ def _has_subset_property(problem: Problem) -> bool:
     return problem.absorbing or (problem.monotone and not problem.max_suppressed)
 
 
-def _candidates(columns: Columns, heights: tuple[int, ...], before: Survivors) -> Iterator[Levels]:
+def _candidates(columns: Columns, lattice: Lattice, before: Survivors) -> Iterator[Levels]:
     """Yield the nodes of a set of columns whose subsets with one column less all survived."""
-    subsets = [tuple(index for index in range(len(columns)) if index != left) for left in range(len(columns))]
+    subsets = combinations(range(len(columns)), len(columns) - 1)
     known = [(indices, before.get(tuple(columns[index] for index in indices))) for indices in subsets]
-    for levels in product(*(range(heights[column] + 1) for column in columns)):
+    for levels in product(*(lattice.choices[column].tolist() for column in columns)):
         if all(found is None or tuple(levels[index] for index in indices) in found for indices, found in known):
             yield levels
 
@@ -110,7 +103,7 @@ def _climb(lattice: Lattice, columns: Columns, candidates: list[Levels]) -> Iter
         counted = [levels for levels in here if levels not in marked]
         complying = marked.intersection(here) | set(_find_complying(lattice, columns, counted))
         if lattice.monotone:
-            marked.update(above for levels in complying for above in _above(levels))
+            marked.update(above for levels in complying for above in _above(lattice, columns, levels))
         yield from complying
 
 
@@ -122,8 +115,11 @@ def _find_complying(lattice: Lattice, columns: Columns, nodes: list[Levels]) -> 
         yield from (levels for levels, fits in zip(nodes, allowed.tolist(), strict=True) if fits)
 
 
-def _above(levels: Levels) -> Iterator[Levels]:
-    return ((*levels[:index], levels[index] + 1, *levels[index + 1 :]) for index in range(len(levels)))
+def _above(lattice: Lattice, columns: Columns, levels: Levels) -> Iterator[Levels]:
+    for index, (column, level) in enumerate(zip(columns, levels, strict=True)):
+        higher = lattice.choices[column][lattice.choices[column] > level].tolist()
+        if higher:
+            yield (*levels[:index], higher[0], *levels[index + 1 :])
 
 
 def _below(lattice: Lattice, levels: Levels) -> list[list[int]]:

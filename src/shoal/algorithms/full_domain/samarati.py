@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import Best
-from shoal.algorithms.full_domain._lattice import Lattice
+from shoal.algorithms.lattice.best import Best, LatticeSearch
+from shoal.algorithms.lattice.lattice import Lattice
 from shoal.recodings.full_domain import FullDomain
 
 
-class Samarati(Algorithm):
+class Samarati(LatticeSearch):
     """Find the lowest height of the lattice at which a node complies, by binary search.
 
     The height of a node is the sum of its levels. If a node complies, so do all above it; so if no node of a height
@@ -38,15 +37,10 @@ class Samarati(Algorithm):
     {'date of birth': 2, 'gender': 0, 'zip code': 0, 'race': 0}
     """
 
-    needs_hierarchies: ClassVar[bool] = True
-    looks_across: ClassVar[bool] = True
     footprint: ClassVar[int] = 500
 
-    def search(self, problem: Problem) -> FullDomain:
+    def find_node(self, lattice: Lattice, best: Best) -> FullDomain:
         """Halve the heights, or climb them where halving would not be right."""
-        if not problem.attainable:
-            raise problem.infeasible()
-        lattice, best = Lattice(problem), Best(problem)
         lattice.require_walkable()
         best.run(_halve(lattice, best) if lattice.monotone else _climb(lattice, best))
         notes = () if lattice.monotone else ("compliance may end on the way up: heights were tried one by one",)

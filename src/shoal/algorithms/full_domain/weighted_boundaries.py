@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.full_domain._best import explain_failure
+from shoal.algorithms.lattice.best import explain_failure
 from shoal.encoding.types import Bools
 from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
@@ -70,22 +69,22 @@ class WeightedBoundaries(Algorithm):
         allowed = problem.most_suppressed
         shown = [Capped.of(column, 0) for column in problem.columns]
         levels = [0] * len(shown)
-        tested = _test(problem, shown)
-        rounds = [Round(None, 0.0, 0, tested.attained, tested.failing)]
+        attained, broken, failing = _test(problem, shown)
+        rounds = [Round(None, 0.0, 0, attained, failing)]
         for index, level in self.steps(problem.columns):
-            if tested.failing <= allowed:
+            if failing <= allowed:
                 break
             column, levels[index] = problem.columns[index], level
             shown[index] = Capped.of(column, level)
-            tested = _test(problem, shown)
-            rounds.append(Round(column.name, column.weight, level, tested.attained, tested.failing))
+            attained, broken, failing = _test(problem, shown)
+            rounds.append(Round(column.name, column.weight, level, attained, failing))
             problem.progress("generalizing", len(rounds), 0)
-        if tested.failing > allowed:
-            found = f"records that break a model with every column at its boundaries: {tested.failing}"
+        if failing > allowed:
+            found = f"records that break a model with every column at its boundaries: {failing}"
             reason = f"{found}, may be suppressed: {problem.max_suppressed}"
             raise explain_failure(problem, reason, proven=problem.absorbing)
         named = {column.name: level for column, level in zip(problem.columns, levels, strict=True)}
-        return Bounded(named, tested.broken, tuple(rounds))
+        return Bounded(broken, named, tuple(rounds))
 
     def steps(self, columns: tuple[Column, ...]) -> Iterator[tuple[int, int]]:
         """Yield which column is raised to which level, one after the other."""
@@ -95,17 +94,8 @@ class WeightedBoundaries(Algorithm):
             yield from ((index, level) for level in range(max(first, 1), top + 1))
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """What a table would be like: what it attains, and who is in a class that breaks a model."""
-
-    attained: dict[str, object]
-    broken: Bools
-    """For each tuple whether it has to be suppressed."""
-    failing: int
-
-
-def _test(problem: Problem, shown: list[Capped]) -> _Tested:
+def _test(problem: Problem, shown: list[Capped]) -> tuple[dict[str, Any], Bools, int]:
+    """Return what a table attains, which tuples are in a class that breaks a model, and how many records."""
     frequencies = problem.frequencies
     codes = frequencies.tuples.T
     labels = [shows.ids[held] for shows, held in zip(shown, codes, strict=True)]
@@ -115,4 +105,4 @@ def _test(problem: Problem, shown: list[Capped]) -> _Tested:
     if len(rows) > 1:  # a class that shows * everywhere looks suppressed, unless it is all there is
         fits &= ~np.logical_and.reduce([shows.stars[held[rows]] for shows, held in zip(shown, codes, strict=True)])
     broken = ~fits[members]
-    return _Tested(problem.attained(classes), broken, int(frequencies.counts[broken].sum()))
+    return problem.attained(classes), broken, int(frequencies.counts[broken].sum())

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.records import QuadraticSearch
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
-    from shoal.algorithms.local._groups import RecordGroups
+    from shoal.algorithms.clustering.groups import RecordGroups
 
 
-class BottomUpMerging(Algorithm):
+class BottomUpMerging(QuadraticSearch):
     """Merge small groups with the group that costs least, and split large ones, until all have k records.
 
     Records of one tuple are a group at first. In each round every group with fewer than k records merges with the
@@ -41,13 +41,10 @@ class BottomUpMerging(Algorithm):
     {'k-anonymity': 2}
     """
 
-    block: Annotated[int, Field(ge=100, strict=True)] = 20_000
-    """Above so many distinct tuples the table is cut, in hierarchy order, into blocks of at most so many."""
-
     def search(self, problem: Problem) -> Local:
         """Merge and split the groups of each block; groups that do not comply at the end join others."""
         problem.begin()
-        from shoal.algorithms.local._groups import group_blocks
+        from shoal.algorithms.clustering.groups import group_blocks
 
         def form_groups(groups: RecordGroups) -> None:
             while _merge(groups, problem.least_records):
@@ -64,7 +61,7 @@ def _merge(groups: RecordGroups, k: int) -> bool:
     for group in np.flatnonzero((records > 0) & (records < k)).tolist():
         if group in merged:
             continue
-        other = groups.cheapest(group, k)
+        other = groups.find_cheapest(group, k)
         if other < 0:
             break
         if len(groups.held[other]) == 1:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
-from shoal.algorithms._unattainable import separate_by_boundaries
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.records import QuadraticSearch
+from shoal.algorithms.feasibility import separate_by_boundaries
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
-    from shoal.algorithms.local._pool import Pool
+    from shoal.algorithms.clustering.pool import Pool
 
 
-class KMember(Algorithm):
+class KMember(QuadraticSearch):
     """Grow one class after the other, by the record that costs it least.
 
     The record furthest from the one before starts a class; the record that raises the class's certainty penalty
@@ -44,17 +44,17 @@ class KMember(Algorithm):
     {'k-anonymity': 2}
     """
 
-    block: Annotated[int, Field(ge=100, strict=True)] = 20_000
-    """Above so many distinct tuples the table is cut, in hierarchy order, into blocks of at most so many."""
-
     def search(self, problem: Problem) -> Local:
         """Grow the classes of each block; classes that do not comply at the end join others."""
         problem.begin()
-        from shoal.algorithms.local._boxes import Points
-        from shoal.algorithms.local._pool import Pool
-        from shoal.algorithms.local._records import Dealt, cut_into_blocks, make_recoding
+        from shoal.algorithms.clustering.costs import Points
+        from shoal.algorithms.clustering.pool import Pool
+        from shoal.algorithms.clustering.records import Dealt, cut_into_blocks, make_recoding
 
-        points, dealt = Points.of(problem.columns, problem.frequencies.tuples), Dealt.of(problem.frequencies)
+        points, dealt = (
+            Points.of(problem.columns, problem.frequencies.tuples, problem.loss),
+            Dealt.of(problem.frequencies),
+        )
         parts, apart = [], separate_by_boundaries(problem)
         cut = cut_into_blocks(problem.columns, problem.frequencies, self.block)
         for block in (whole[apart[whole] == part] for whole in cut for part in np.unique(apart[whole])):
@@ -69,16 +69,16 @@ def _grow(pool: Pool, k: int) -> None:
     total = pool.records
     record = 0
     while pool.records >= k:
-        record = pool.furthest(record)
+        record = pool.find_furthest(record)
         number = pool.start()
         pool.take(record, number, k)
         while pool.size(number) < k:
-            record = pool.nearest(number)
+            record = pool.find_nearest(number)
             pool.take(record, number, k - pool.size(number))
         while pool.records and pool.size(number) < 2 * k and not pool.complies(number):
-            record = pool.nearest(number)
+            record = pool.find_nearest(number)
             pool.take(record, number, 1)
         pool.problem.progress("growing classes", total - pool.records, total)
     for record in np.flatnonzero(pool.left).tolist():
         while pool.left[record]:
-            pool.take(record, pool.cheapest(record) if pool.classes else pool.start(), 1)
+            pool.take(record, pool.find_cheapest(record) if pool.classes else pool.start(), 1)

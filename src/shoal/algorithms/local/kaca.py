@@ -6,16 +6,17 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.records import QuadraticSearch
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Floats
 from shoal.recodings.base import Column
 from shoal.recodings.local import Local
 
 
-class Kaca(Algorithm):
+class Kaca(QuadraticSearch):
     """Join the closest classes, by the steps between them in the hierarchies, until all have k records.
 
     Records of one tuple are a class at first. The smallest class with fewer than k records joins the closest one;
@@ -45,27 +46,25 @@ class Kaca(Algorithm):
 
     beta: Annotated[float, Field(ge=0.0)] = 1.0
     """How much more a step near the top weighs: the step to the n-th level from the top weighs 1 / n ** beta."""
-    block: Annotated[int, Field(ge=100, strict=True)] = 20_000
-    """Above so many distinct tuples the table is cut, in hierarchy order, into blocks of at most so many."""
 
     def search(self, problem: Problem) -> Local:
         """Join the classes of each block; classes that do not comply at the end join others."""
         problem.begin()
-        from shoal.algorithms.local._groups import RecordGroups, group_blocks
+        from shoal.algorithms.clustering.groups import RecordGroups, group_blocks
 
         def form_groups(groups: RecordGroups) -> None:
             groups.absorb_small_groups(problem.least_records, lambda left: problem.progress("joining classes", left, 0))
 
         return group_blocks(
-            problem, tuple(_by_steps(column, self.beta) for column in problem.columns), self.block, form_groups
+            problem, tuple(_weigh_by_steps(column, self.beta) for column in problem.columns), self.block, form_groups
         )
 
 
-def _by_steps(column: Column, beta: float) -> Column:
-    return replace(column, levels=replace(column.levels, penalties=distances(column, beta)))
+def _weigh_by_steps(column: Column, beta: float) -> Column:
+    return replace(column, levels=replace(column.levels, penalties=weigh_distances(column, beta)))
 
 
-def distances(column: Column, beta: float) -> npt.NDArray[np.float64]:
+def weigh_distances(column: Column, beta: float) -> Floats:
     """Return, by level and code, the weighted hierarchical distance of a label from the values below it, 0 to 1.
 
     For columns that are not published as labels it is the certainty penalty.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.algorithms._unattainable import separate_by_boundaries
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.clustering.units import order_by_name
+from shoal.algorithms.feasibility import separate_by_boundaries
 from shoal.encoding.types import Bools, Ints
 from shoal.frequencies.frequencies import Classes
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import ClassMembers, show_column
 from shoal.recodings.local import Local
 
 
@@ -19,10 +20,11 @@ class Mondrian(Algorithm):
     """Cut the space of quasi-identifiers again and again, as long as both parts comply.
 
     All regions are cut at the same time, one cut per round: the widest column that has an allowable cut is cut
-    at its most even place. Columns published as labels are cut between children of the region's lowest common
-    ancestor, others between any two values. *Strict* cuts keep equal values on one side; *relaxed* cuts share
-    the records at the median between both sides, so parts are always even. Records that boundaries keep apart are
-    in different regions from the start.
+    at its most even place. Of columns that are equally wide it is the one whose parts lose least (of relaxed cuts, and
+    where parts lose the same, the first by name): the order in which a policy names them does not count. Columns
+    published as labels are cut between children of the region's lowest common ancestor, others between any two values.
+    *Strict* cuts keep equal values on one side; *relaxed* cuts share the records at the median between both sides, so
+    parts are always even. Records that boundaries keep apart are in different regions from the start.
 
     Why it is safe: a cut is made only if every model holds on both sides, so every model holds on every region;
     what a region shows covers all its records.
@@ -41,6 +43,8 @@ class Mondrian(Algorithm):
     {'k-anonymity': 2}
     """
 
+    sums_cells: ClassVar[bool] = True
+
     footprint: ClassVar[int] = 500
 
     cuts: Literal["strict", "relaxed"] = "strict"
@@ -53,12 +57,14 @@ class Mondrian(Algorithm):
 
 
 def _strict(problem: Problem) -> Local:
-    from shoal.algorithms.local._costs import Slots
+    from shoal.algorithms.clustering.costs import Slots
     from shoal.kernels.cut import propose_cuts
 
-    frequencies, slots = problem.frequencies, Slots.of(problem.columns)
-    codes, boxes = slots.codes(frequencies.tuples), slots.boxes(frequencies.tuples)
-    joins = slots.joins(problem.columns)
+    frequencies, places = problem.frequencies, order_by_name(problem.columns)
+    columns, tuples = [problem.columns[place] for place in places.tolist()], frequencies.tuples[:, places]
+    slots = Slots.of(columns, problem.loss)
+    codes, boxes = slots.codes(tuples), slots.boxes(tuples)
+    joins = slots.joins(columns)
     region = separate_by_boundaries(problem)
     order = np.argsort(region, kind="stable")
     starts = np.searchsorted(region[order], np.arange(int(region.max(initial=-1)) + 2)).astype(np.int64)
@@ -112,52 +118,48 @@ def _next_round(
     return order, starts.astype(np.int64), tried[heads] & ~cut[heads, None]
 
 
-@dataclass(frozen=True)
-class _Pieces:
+class _Pieces(NamedTuple):
     """Parts of cells, sorted by the region that they are in."""
 
     cells: Ints
     weights: Ints
     region: Ints
 
-    def where(self, kept: Bools) -> _Pieces:
-        return _Pieces(self.cells[kept], self.weights[kept], self.region[kept])
+    def take(self, chosen: Bools | npt.NDArray[np.intp]) -> _Pieces:
+        return _Pieces(*(array[chosen] for array in self))
 
-    def sorted(self, *keys: Ints) -> _Pieces:
-        rank = np.lexsort([*keys, self.region])
-        return _Pieces(self.cells[rank], self.weights[rank], self.region[rank])
+    def sort(self, *keys: Ints) -> _Pieces:
+        return self.take(np.lexsort([*keys, self.region]))
 
     def join(self, other: _Pieces) -> _Pieces:
-        return _Pieces(
-            np.append(self.cells, other.cells),
-            np.append(self.weights, other.weights),
-            np.append(self.region, other.region),
-        )
+        return _Pieces(*map(np.append, self, other))
 
 
 def _relaxed(problem: Problem) -> Local:
     """Halve every region at its median record, along its widest column; a cell may be split."""
     cells = np.arange(len(problem.frequencies.cell_counts), dtype=np.int64)
     region = separate_by_boundaries(problem)
-    pieces = _Pieces(cells, problem.frequencies.cell_counts, region[problem.frequencies.cell_tuples]).sorted(cells)
-    finished = pieces.where(np.zeros(len(cells), bool))
+    pieces = _Pieces(cells, problem.frequencies.cell_counts, region[problem.frequencies.cell_tuples]).sort(cells)
+    finished = pieces.take(np.zeros(len(cells), bool))
     tried = np.zeros((int(region.max(initial=-1)) + 1, len(problem.columns)), bool)
+    by_name = problem.frequencies.tuples[:, order_by_name(problem.columns)]
+    rank = np.argsort(np.lexsort(by_name.T[::-1]))[problem.frequencies.cell_tuples]
     final = 0
     while len(tried):
         chosen, codes = _widest(problem, pieces, tried)
-        halves = _halves(pieces.sorted(pieces.cells, codes), len(tried))
+        halves = _halves(pieces.sort(pieces.cells, rank[pieces.cells], codes), len(tried))
         fits = problem.holds(Classes(2 * len(tried), halves.region, halves.cells, halves.weights, problem.frequencies))
         cut = (chosen >= 0) & fits.reshape(-1, 2).all(axis=1)
         done = chosen < 0
-        ended = pieces.where(done[pieces.region])
+        ended = pieces.take(done[pieces.region])
         finished = finished.join(_Pieces(ended.cells, ended.weights, final + (np.cumsum(done) - 1)[ended.region]))
         final += int(done.sum())
         tried[np.arange(len(tried)), chosen] |= ~cut & ~done
-        kept = pieces.where(~(cut | done)[pieces.region])
-        parts = halves.where(cut[halves.region // 2]).join(_Pieces(kept.cells, kept.weights, 2 * kept.region))
+        kept = pieces.take(~(cut | done)[pieces.region])
+        parts = halves.take(cut[halves.region // 2]).join(_Pieces(kept.cells, kept.weights, 2 * kept.region))
         tried = np.where(cut[:, None], False, tried)
         heads, numbers = np.unique(parts.region, return_inverse=True)
-        pieces = _Pieces(parts.cells, parts.weights, numbers.astype(np.int64)).sorted(parts.cells)
+        pieces = _Pieces(parts.cells, parts.weights, numbers.astype(np.int64)).sort(parts.cells)
         tried = tried[heads // 2]
         problem.progress("cutting", final, 0)
     return Local.of(finished.region, finished.cells, finished.weights)
@@ -165,12 +167,12 @@ def _relaxed(problem: Problem) -> Local:
 
 def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints]:
     """Return for each region the widest column to cut (-1 for none), and each piece's code in it."""
-    members = Members(pieces.region, len(tried))
+    members = ClassMembers(pieces.region, len(tried))
     tuples = problem.frequencies.tuples[problem.frequencies.cell_tuples[pieces.cells]].astype(np.int64)
     widths = np.full(tried.shape, -1.0)
     for index, column in enumerate(problem.columns):
         low, high = members.bounds(tuples[:, index])
-        shown = FORMS[column.form](column.levels, members, tuples[:, index])
+        shown = show_column(column, members, tuples[:, index])
         open_ = (low < high) & ~tried[:, index]
         widths[open_, index] = shown.penalties[open_] * column.weight
         if column.limits is not None:  # above a boundary: cut here first
@@ -178,7 +180,8 @@ def _widest(problem: Problem, pieces: _Pieces, tried: Bools) -> tuple[Ints, Ints
             widths[open_ & (shown.levels > lowest), index] += 1e9
     totals = np.add.reduceat(pieces.weights, members.starts)
     allowed = (widths.max(axis=1) >= 0) & (totals >= 2 * problem.least_records)
-    chosen = np.where(allowed, widths.argmax(axis=1), -1)
+    places = order_by_name(problem.columns)
+    chosen = np.where(allowed, places[widths[:, places].argmax(axis=1)], -1)
     return chosen, tuples[np.arange(len(tuples)), chosen[pieces.region]]
 
 
@@ -191,6 +194,6 @@ def _halves(pieces: _Pieces, count: int) -> _Pieces:
     middle = (before[starts] + totals // 2)[pieces.region]
     left = np.clip(middle - before, 0, pieces.weights)
     right = pieces.weights - left
-    first = _Pieces(pieces.cells, left, 2 * pieces.region).where(left > 0)
-    second = _Pieces(pieces.cells, right, 2 * pieces.region + 1).where(right > 0)
+    first = _Pieces(pieces.cells, left, 2 * pieces.region).take(left > 0)
+    second = _Pieces(pieces.cells, right, 2 * pieces.region + 1).take(right > 0)
     return first.join(second)

@@ -6,23 +6,30 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.local._outliers import drop_outliers
-from shoal.algorithms.local._rounds import run_rounds
-from shoal.algorithms.local._sequence import search_sequences
-from shoal.algorithms.local._units import Units
+from shoal.algorithms.clustering.composing import compose_classes, find_demanding
+from shoal.algorithms.clustering.rounds import run_rounds
+from shoal.algorithms.clustering.sequence import complete_classes, search_sequences
+from shoal.algorithms.clustering.units import Units
+from shoal.algorithms.local.mondrian import Mondrian
 from shoal.encoding.types import Ints
+from shoal.kernels.group import number_values
+from shoal.recodings.equivalence_classes import finish_recoding
 from shoal.recodings.local import Local
 
 _ROUNDS = 30
 """Rounds of the search for an effort of 1."""
+_REPAIRS = 2
+"""Rounds even without any effort."""
 _WORTH = 3.0
 """Blocks that cost so many times the mean of the first cut are always taken apart, cheaper ones less often."""
+_FEW = 2000
+"""Records up to which sequences are tried as well where classes are composed: they seldom cost less."""
 _SPARINGS = 3
 """How often outliers are looked for in a sequence, where records may be suppressed."""
 
@@ -35,25 +42,34 @@ class Shoal(Algorithm):
     2. *Program*: a dynamic program cuts the sequence into the classes that cost least.
     3. *Search*: again and again all classes are grouped into small blocks of those that are nearest to each other; the
     records of a block change classes, alone, in twos or over a third class, or are clustered from the start, and what
-    is not worse is kept.
+    is not worse is kept. Where classes are large, pieces of them move instead of records, other pieces in each round.
     4. *Outliers*: within ``max_suppressed``, records are suppressed that cost the others of their class more than they
-    would lose themselves; the search then goes on with the others.
+    would lose themselves; the search then goes on with the others, beside the one without suppression. Limits that are
+    tried are .5, 1, 2, 5, 10, 20, 50 and 100 % of the records, as far as they are allowed.
 
-    Each step minimizes the weighted certainty penalty of what is published: labels, ranges or sets of values.
+    Each step minimizes the weighted loss of the policy, which must add up over the cells of what is published: labels,
+    ranges or sets of values.
 
-    Why it is safe: a class never gets smaller than the models allow. Where models look at more than sizes, every step
-    keeps as many kinds of sensitive values in a class as they need, and every changed block is checked: where a model
-    breaks, the block gets classes of the same kinds as before, or stays as it was.
+    Where models look at sensitive values, the search sees what they ask: it starts from Mondrian's classes, or from
+    such as are composed of the nearest records within what the models let a class take, and only exchanges records so
+    that all classes still comply. Where a model does not tell it (persons are counted, values that may be any, models
+    that look at more than values), finished classes are judged, as wholes.
+
+    Why it is safe: a class never gets smaller than the models allow. Where models look at more than sizes, they decide
+    about every changed block themselves: where one breaks, the block stays as it was.
 
     Cost: near-linear; a sequence costs one sort and k steps per record (some thousands at most), a round of the search
-    about as much as five sequences. The answer depends on ``seed``, not on the number of threads or the order of
-    records. More effort never loses more (but where a label is called like a value: classes that look alike are one,
-    which the search does not foresee). Ctrl-C ends the search with what it has.
+    about as much as five sequences whatever k is (where models look at more than sizes, k steps per record). The answer
+    depends on ``seed``, not on the number of threads, or the order of records or columns. More effort or more
+    suppression never loses more (but where a label is called like a value: classes that look alike are one, which the
+    search does not foresee). Ctrl-C ends the search with what it has.
 
     References
     ----------
     Xu, J. et al. (2006). Utility-based anonymization using local recoding. KDD.
     Domingo-Ferrer, J. and Mateo-Sanz, J. M. (2002). Practical data-oriented microaggregation. IEEE TKDE 14(1).
+    Karypis, G. and Kumar, V. (1998). A fast and high quality multilevel scheme for partitioning irregular graphs. SIAM
+    J. Sci. Comput. 20(1).
     Shaw, P. (1998). Using constraint programming and local search methods to solve vehicle routing problems. CP.
 
     Examples
@@ -64,8 +80,10 @@ class Shoal(Algorithm):
     {'k-anonymity': 2}
     """
 
+    sums_cells: ClassVar[bool] = True
+
     effort: Annotated[float, Field(ge=0.0, le=1000.0, allow_inf_nan=False)] = 1.0
-    """How long to search for less loss: 0 is the sequence and the program only, every 1 is thirty rounds more."""
+    """How long to search for less loss: 0 is a sequence, its program and two rounds, every 1 thirty rounds more."""
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
     """The most time that the rounds may take; the answer then depends on the machine."""
 
@@ -76,34 +94,48 @@ class Shoal(Algorithm):
     def search(self, problem: Problem) -> Local:
         """Go through the steps; Ctrl-C ends them with the best so far."""
         problem.begin()
-        units, found, stopped = Units.of(problem), [], ""
+        units, stopped = Units.of(problem), ""
+        found: list[Ints] = []
         try:
             for members in self._steps(units):
-                found = [members]
+                found = [members] if problem.monotone else [*found, members]
         except KeyboardInterrupt:
             if not found:
                 raise
             stopped = "by the user"
-        return replace(units.recoding(found[0]), stopped=stopped)
+        return replace(_choose_published(problem, map(units.recoding, reversed(found))), stopped=stopped)
 
     def _steps(self, units: Units) -> Iterator[Ints]:
-        """Yield the class of each unit, -1 for suppressed ones, never dearer than before.
+        """Yield the class of each unit, -1 for suppressed ones, ever cheaper."""
+        least = np.inf
+        for found in self._candidates(units):
+            if (cost := units.cost(found)) < least:
+                least = cost
+                yield found
 
-        More effort goes the same way, only farther: that is why it never ends with more loss.
+    def _candidates(self, units: Units) -> Iterator[Ints]:
+        """Yield all that is found on the way.
+
+        More effort goes the same ways, only farther, and more suppression goes other ways besides: that is why neither
+        ever ends with more loss.
         """
-        together, least = np.zeros(len(units), np.int64), np.inf  # in one class all may show nothing
-        for members in chain(search_sequences(units, self.effort), [together]):
-            for found in (members, *suppress_outliers(units, members)):
-                if (cost := units.cost(found)) < least:
-                    best, least = found, cost
-                    yield best
-        worth, turns = _WORTH * least / int(units.weights.sum()), self._turns(units.problem)
-        for spares, length in _phases(round(self.effort * _ROUNDS), units.problem.max_suppressed > 0):
-            start = _drop_outliers(units, best) if spares else best
-            for found in _improve(units, start, worth, islice(turns, length)):
-                if (cost := units.cost(found)) <= least:
-                    best, least = found, cost
-                    yield best
+        yield np.zeros(len(units), np.int64)  # in one class all may show nothing
+        paths = _open_paths(units)
+        for stage in range(2 + (self.effort > 0)):
+            for index, path in enumerate(paths):
+                yield from path.start(stage)
+                if index:
+                    yield from path.spare(paths[index - 1].members)
+            if stage == 1:  # what all efforts have in common
+                yield from paths[0].branch(range(_REPAIRS))
+        without, *sparing = paths
+        worth = without.worth
+        for turn in self._turns(units.problem):
+            yield without.improve(worth, turn)
+            for path in sparing if turn % 2 else ():
+                yield path.improve(worth, turn)
+            for path in sparing if turn & (turn + 1) == 0 else ():  # ever more seldom
+                yield from path.spare(without.members)
 
     def _turns(self, problem: Problem) -> Iterator[int]:
         """Yield the numbers of the rounds, until there were enough or time is up."""
@@ -115,41 +147,136 @@ class Shoal(Algorithm):
             problem.progress("searching for less loss", turn + 1, enough)
 
 
-def _phases(enough: int, may_spare: bool) -> Iterator[tuple[bool, int]]:
-    """Yield whether outliers are suppressed, and how many rounds then follow: without and with, longer and longer."""
-    if not may_spare:
-        yield False, enough
-        return
-    done, length = 0, 1
-    while done < enough:
-        yield False, length
-        yield True, length
-        done, length = done + 2 * length, 2 * length
+def _choose_published(problem: Problem, cheapest: Iterator[Local]) -> Local:
+    """Return the cheapest recoding that complies as it is published, where classes that look alike are one.
+
+    A union of classes that comply need not, by some models; so each is asked once it is known what classes show.
+    """
+    first = next(cheapest)
+    if problem.monotone:
+        return first
+    found = (one for one in chain([first], cheapest) if _complies_as_published(problem, one))
+    recoding = next(found, None)
+    if recoding is None:
+        raise problem.infeasible()
+    return recoding
 
 
-def suppress_outliers(units: Units, members: Ints) -> Iterator[Ints]:
-    """Suppress outliers, and those that then are, some times."""
-    for _ in range(_SPARINGS if units.problem.max_suppressed else 0):
-        members = _drop_outliers(units, members)
-        yield members
+def _complies_as_published(problem: Problem, recoding: Local) -> bool:
+    data = (problem.frequencies, problem.columns, problem.models, problem.background)
+    return bool(problem.holds(finish_recoding(recoding, *data).classes).all())
+
+
+_LIMITS = (5, 10, 20, 50, 100, 200, 500, 1000)
+"""Thousandths of all records that are tried as limits, as far as they are allowed."""
+
+
+def _list_limits(problem: Problem) -> list[int]:
+    """Return how many records may be suppressed on each path: none, and fixed shares of all.
+
+    They do not depend on the allowed number, but for the last one that is listed: so a larger one has all of them too.
+    """
+    records = problem.frequencies.records
+    return sorted({limit for share in (0, *_LIMITS) if (limit := records * share // 1000) <= problem.max_suppressed})
+
+
+def _open_paths(units: Units) -> list[_Path]:
+    """Return the paths of a search, from no suppression to the most."""
+    each = [units.allowing(limit) for limit in _list_limits(units.problem)]
+    apart = [-1, *(len(find_demanding(own)) for own in each)]
+    # where a limit is no reason to leave more kinds out, the path starts from the one before
+    return [_Path(own, composes=apart[index] < apart[index + 1]) for index, own in enumerate(each)]
+
+
+class _Path:
+    """The classes of a search within one limit of suppression, from step to step."""
+
+    def __init__(self, units: Units, *, composes: bool) -> None:
+        self.units, self.members, self.cost = units, np.zeros(len(units), np.int64), np.inf
+        self._composes = composes
+        small = units.composition is None or len(units) <= _FEW
+        self._sequences = iter(search_sequences(units) if small and not units.problem.max_suppressed else ())
+
+    @property
+    def worth(self) -> float:
+        """The cost per record from which on classes are always taken apart."""
+        return _WORTH * self.cost / int(self.units.weights.sum())
+
+    def start(self, stage: int) -> Iterator[Ints]:
+        """Yield what there is to start from at a stage, and go on with the cheapest."""
+        for members in self._list_starts(stage):
+            yield members
+            if self.units.cost(members) < self.cost:
+                self.take(members)
+
+    def _list_starts(self, stage: int) -> Iterator[Ints]:
+        if stage == 0 and not self.units.problem.max_suppressed:
+            yield _cut_as_mondrian(self.units)
+        yield from islice(self._sequences, 1)
+        if stage > 0 and self._composes:
+            yield from compose_classes(self.units, at_once=stage == 1)
+
+    def take(self, members: Ints) -> Ints:
+        """Go on with these classes."""
+        self.members, self.cost = members, self.units.cost(members)
+        return members
+
+    def spare(self, members: Ints) -> Iterator[Ints]:
+        """Suppress outliers, and those that then are, some times; go on with what costs less."""
+        for _ in range(_SPARINGS):
+            members = _drop_outliers(self.units, members)
+            yield members
+            if self.units.cost(members) < self.cost:
+                self.take(members)
+
+    def branch(self, turns: Iterable[int]) -> Iterator[Ints]:
+        """Yield what some rounds make of the classes, without going on with it."""
+        yield from _improve(self.units, self.members, self.worth, turns)
+
+    def improve(self, worth: float, turn: int) -> Ints:
+        """Go on with what a round makes of the classes."""
+        (members,) = _improve(self.units, self.members, worth, [turn])
+        return self.take(members)
+
+
+def _cut_as_mondrian(units: Units) -> Ints:
+    """Return Mondrian's classes: no answer loses more than they do."""
+    cells = units.problem.frequencies.cell_starts[units.tuples] if units.cells is None else units.cells
+    return number_values(Mondrian().search(units.problem).members[cells])
 
 
 def _drop_outliers(units: Units, members: Ints) -> Ints:
-    """Suppress outliers among those who are not suppressed yet."""
-    left = units.problem.max_suppressed - int(units.records[members < 0].sum())
+    """Suppress outliers among those who are not suppressed yet, the costliest first; others join to comply again.
+
+    An outlier costs the others of its class more than it would lose itself. It may cost more than before: classes that
+    lose a record may have to join others. The caller compares.
+    """
+    from shoal.kernels.spare import fill_marginal_costs
+
+    allowed = units.problem.max_suppressed - int(units.records[members < 0].sum())
     kept = np.flatnonzero(members >= 0)
-    return _put_back(members, kept, drop_outliers(units.only(kept), members[kept], left))
+    inside, own = units.only(kept), members[kept]
+    gains, order = np.empty(len(inside)), np.argsort(own, kind="stable")
+    starts = np.searchsorted(own[order], np.arange(int(own.max()) + 2))
+    fill_marginal_costs(inside.costs, inside.boxes, inside.records, order, starts, gains)
+    gains -= inside.nothing * inside.records
+    ranked = np.argsort(-gains, kind="stable")
+    taken = ranked[(gains[ranked] > 0.0) & (np.cumsum(inside.records[ranked]) <= allowed)]
+    left = np.setdiff1d(np.arange(len(inside)), taken)
+    if not len(taken) or not len(left):
+        return members
+    rest = inside.only(left)
+    if not rest.problem.holds(rest.classes(np.zeros(len(rest), np.int64))).all():
+        return members  # all the others together are too few
+    result = np.full(len(members), -1, np.int64)
+    result[kept[left]] = complete_classes(rest, number_values(own[left]))
+    return result
 
 
 def _improve(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:
     """Go on with those who are not suppressed."""
     kept = np.flatnonzero(members >= 0)
     for inside in run_rounds(units.only(kept), members[kept], worth, turns):
-        yield _put_back(members, kept, inside)
-
-
-def _put_back(members: Ints, kept: Ints, inside: Ints) -> Ints:
-    """Return the classes with other ones for those who are kept."""
-    result = members.copy()
-    result[kept] = inside
-    return result
+        result = members.copy()
+        result[kept] = inside
+        yield result

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.local._similarity import Similarity, arrange_columns
+from shoal.algorithms.clustering.similarity import SimilarityTables, arrange_columns
+from shoal.algorithms.feasibility import generalize_fully
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
-from shoal.kernels.group import group as grouped
 from shoal.recodings.local import Local
 
 Found = TypeVar("Found")
@@ -53,13 +53,14 @@ class SimilarityClustering(Algorithm):
     {'k-anonymity': 2}
     """
 
+    sums_cells: ClassVar[bool] = True
+
     def search(self, problem: Problem) -> Local:
         """Make classes of the records that are left until too few are left; find a place for those."""
         problem.begin()
-        frequencies, part = problem.frequencies, separate_parts(problem)
-        classes = Classes.of(frequencies, part[frequencies.cell_tuples])
-        complies = problem.holds(classes)
-        spare = problem.max_suppressed - int(classes.records[~complies].sum())
+        frequencies = problem.frequencies
+        part, complies = generalize_fully(problem)  # records of different parts share a class only above a boundary
+        spare = problem.max_suppressed - int(frequencies.counts[~complies[part]].sum())
         if spare < 0 or not complies.any():
             raise problem.infeasible()
         forced_suppression = np.flatnonzero(~complies[part[frequencies.cell_tuples]])
@@ -68,7 +69,7 @@ class SimilarityClustering(Algorithm):
             made = _cluster(problem, np.flatnonzero(part == number), pieces.records)
             placed = _place_rest(problem, made, spare)
             spare -= placed.suppressed
-            pieces = pieces.joined_by(placed)
+            pieces = pieces.join(placed)
         return pieces.recoding()
 
 
@@ -97,7 +98,7 @@ class Pieces:
         """How many records are in no class."""
         return int(self.weights[self.classes < 0].sum())
 
-    def joined_by(self, other: Pieces) -> Pieces:
+    def join(self, other: Pieces) -> Pieces:
         """Return these pieces and others, whose classes come after these."""
         return Pieces(
             np.append(self.cells, other.cells),
@@ -110,10 +111,10 @@ class Pieces:
         """Return some of the pieces."""
         return replace(self, cells=self.cells[kept], weights=self.weights[kept], classes=self.classes[kept])
 
-    def kept(self, classes: Bools) -> Pieces:
-        """Return the pieces with some classes given up."""
-        numbers = np.append(np.where(classes, np.cumsum(classes) - 1, -1), -1)
-        return replace(self, classes=numbers[self.classes], firsts=self.firsts[classes])
+    def give_up(self, classes: Bools) -> Pieces:
+        """Return the pieces without some classes."""
+        numbers = np.append(np.where(classes, -1, np.cumsum(~classes) - 1), -1)
+        return replace(self, classes=numbers[self.classes], firsts=self.firsts[~classes])
 
     def among(self, frequencies: Frequencies) -> Classes:
         """Return the classes, for models to look at."""
@@ -139,9 +140,9 @@ class Left:
     """The dataset T: the tuples that are left, sorted."""
 
     def __init__(self, problem: Problem, tuples: Ints) -> None:
-        from shoal.kernels.similarity import nearest
+        from shoal.kernels.similarity import choose_nearest
 
-        self.problem, self._nearest = problem, nearest
+        self.problem, self._nearest = problem, choose_nearest
         self.k = problem.least_records
         frequencies = problem.frequencies
         codes = frequencies.tuples[tuples]
@@ -151,10 +152,9 @@ class Left:
         self.codes = np.ascontiguousarray(frequencies.tuples[self.tuples])
         self.counts = frequencies.counts[self.tuples]
         self.records = int(self.counts.sum())
-        self.similarity = Similarity(problem.columns, self.codes, self.counts, self.k)
+        self.similarity = SimilarityTables(problem.columns, self.codes, self.counts, self.k)
         self.places = np.arange(len(tuples))
         """Where each tuple is in the tables: those that are used up are left out here from time to time."""
-        self.cell_starts = np.searchsorted(frequencies.cell_tuples, np.arange(len(frequencies.tuples) + 1))
         self.cell_counts = frequencies.cell_counts.copy()
         self.head, self.before = 0, -1
 
@@ -188,16 +188,13 @@ class Left:
 
     def rest(self) -> Ints:
         """Return the cells that have records left."""
-        starts, ends = self.cell_starts[self.tuples], self.cell_starts[self.tuples + 1]
-        cells = _ranges(starts, ends)
+        cells, _ = self.problem.frequencies.cells_of(self.tuples)
         return cells[self.cell_counts[cells] > 0]
 
     def _cells(self, chosen: Ints, last: int) -> tuple[Ints, Ints]:
         """Return the cells of tuples and how many records of each to take: all, but of the last tuple fewer."""
-        tuples = self.tuples[chosen]
-        cells = _ranges(self.cell_starts[tuples], self.cell_starts[tuples + 1])
-        weights = self.cell_counts[cells]
-        final = slice(len(cells) - int(self.cell_starts[tuples[-1] + 1] - self.cell_starts[tuples[-1]]), None)
+        cells, owner = self.problem.frequencies.cells_of(self.tuples[chosen])
+        weights, final = self.cell_counts[cells], owner == len(chosen) - 1
         weights[final] = share_evenly(weights[final], last)
         return cells[weights > 0], weights[weights > 0]
 
@@ -243,26 +240,6 @@ def share_evenly(counts: Ints, wanted: int) -> Ints:
     return shares
 
 
-def _ranges(starts: Ints, ends: Ints) -> Ints:
-    """Return the numbers from each start up to each end."""
-    lengths = ends - starts
-    return np.repeat(ends - np.cumsum(lengths), lengths) + np.arange(int(lengths.sum()))
-
-
-def separate_parts(problem: Problem) -> Ints:
-    """Return the part of each tuple: records of different parts could share a class only above a boundary.
-
-    A value may be shown as its boundary at most, so values belong together if they have the same boundary.
-    """
-    tuples = problem.frequencies.tuples
-    keys, sizes = [np.zeros(len(tuples), np.int64)], [1]
-    for index, column in enumerate(problem.columns):
-        if column.limits is not None:
-            keys.append(column.bounded_by[tuples[:, index]])
-            sizes.append(column.levels.size)
-    return grouped(keys, sizes)[0]
-
-
 def _cluster(problem: Problem, tuples: Ints, done: int) -> Pieces:
     """Make classes until too few records are left; those are in no class."""
     left = Left(problem, tuples)
@@ -288,7 +265,7 @@ def _place_rest(problem: Problem, pieces: Pieces, spare: int) -> Pieces:
         return pieces
     tuples = np.unique(problem.frequencies.cell_tuples[pieces.cells])
     counts = problem.frequencies.counts[tuples]
-    similarity = Similarity(problem.columns, problem.frequencies.tuples[tuples], counts, problem.least_records)
+    similarity = SimilarityTables(problem.columns, problem.frequencies.tuples[tuples], counts, problem.least_records)
     joined = _nearest_classes(problem, similarity, pieces)
     lost = _find_costly(problem, pieces, joined, spare)
     joined = joined.where(~lost)
@@ -296,13 +273,13 @@ def _place_rest(problem: Problem, pieces: Pieces, spare: int) -> Pieces:
         if len(complies) == 1:
             raise problem.infeasible()
         complies[0] |= not complies.any()
-        joined = _nearest_classes(problem, similarity, joined.kept(complies))
-    return joined.joined_by(Pieces.outside(pieces.cells[lost], pieces.weights[lost]))
+        joined = _nearest_classes(problem, similarity, joined.give_up(~complies))
+    return joined.join(Pieces.outside(pieces.cells[lost], pieces.weights[lost]))
 
 
-def _nearest_classes(problem: Problem, similarity: Similarity, pieces: Pieces) -> Pieces:
+def _nearest_classes(problem: Problem, similarity: SimilarityTables, pieces: Pieces) -> Pieces:
     """Put every record that is in no class into the class whose first tuple is nearest, by all records together."""
-    from shoal.kernels.similarity import nearest
+    from shoal.kernels.similarity import choose_nearest
 
     tuples = problem.frequencies.tuples
     firsts = np.ascontiguousarray(tuples[pieces.firsts])
@@ -310,7 +287,7 @@ def _nearest_classes(problem: Problem, similarity: Similarity, pieces: Pieces) -
     own, outside = problem.frequencies.cell_tuples[pieces.cells], pieces.classes < 0
     target = np.empty(len(tuples), np.int64)
     for number in np.unique(own[outside]):
-        nearest(firsts, ones, similarity.distances(tuples[number]), similarity.offsets, 1, chosen)
+        choose_nearest(firsts, ones, similarity.distances(tuples[number]), similarity.offsets, 1, chosen)
         target[number] = chosen[0]
     return replace(pieces, classes=np.where(outside, target[own], pieces.classes))
 

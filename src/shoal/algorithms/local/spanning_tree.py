@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.encoding.types import Bools, Codes, Floats, Ints
 from shoal.frequencies.frequencies import Classes
 from shoal.recodings.base import Column, Form
-from shoal.recodings.forms import FORMS, Members
+from shoal.recodings.forms import weigh_class
 from shoal.recodings.local import Local
 
 _STEPS = 4096
@@ -60,6 +60,8 @@ class SpanningTree(Algorithm):
     {'k-anonymity': 2}
     """
 
+    sums_cells: ClassVar[bool] = True
+
     removal: Literal["longest", "allowable"] = "longest"
     """Remove the ⌊n / k⌋ - 1 longest edges, or the longest ones that leave k records on both sides."""
     joining: Literal["increase", "penalty"] = "increase"
@@ -70,12 +72,12 @@ class SpanningTree(Algorithm):
     def search(self, problem: Problem) -> Local:
         """Span, remove, and join until every class satisfies every model."""
         problem.begin()
-        forest = minimum_spanning_forest(problem, self.block)
-        classes = forest.without(self._removed(problem, forest))
-        members = _join(problem, classes, forest.blocks, by_increase=self.joining == "increase")
+        forest = span_forest(problem, self.block)
+        classes = forest.without(self.choose_edges(problem, forest))
+        members = join_small_classes(problem, classes, forest.blocks, by_increase=self.joining == "increase")
         return Local(members[problem.frequencies.cell_tuples])
 
-    def _removed(self, problem: Problem, forest: Forest) -> Bools:
+    def choose_edges(self, problem: Problem, forest: Forest) -> Bools:
         """Return which edges are removed."""
         least, queue = problem.least_records, forest.queue()
         removed = np.zeros(len(forest.parents), bool)
@@ -122,16 +124,16 @@ class Forest:
         return result
 
 
-def by_effort(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def weigh_by_effort(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns with another loss: the effort of two values to look alike, their hierarchical distance.
 
     The effort of a value is its way up to what both share (eq. 1): the levels it climbs over the height of the tree
     as it is used, or the share of the range between the two. Both values make it (eq. 3).
     """
-    return tuple(_by_effort(column) for column in columns)
+    return tuple(_weigh_by_effort(column) for column in columns)
 
 
-def _by_effort(column: Column) -> Column:
+def _weigh_by_effort(column: Column) -> Column:
     levels = column.levels
     used = int(levels.joins[: max(len(levels.domain) - 1, 0)].max(initial=1))
     generalization_height = np.minimum(np.arange(levels.height + 1) / used, 1.0)
@@ -140,16 +142,16 @@ def _by_effort(column: Column) -> Column:
     return replace(column, levels=efforts, form=form, weight=2.0 * column.weight)
 
 
-def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
+def span_forest(problem: Problem, block: int) -> Forest:
     """Span the tuples of each block by a tree of least total length."""
-    from shoal.algorithms.local._costs import Slots
+    from shoal.algorithms.clustering.costs import Slots
     from shoal.kernels.spanning import span
 
-    tuples, slots = problem.frequencies.tuples, Slots.of(by_effort(problem.columns))
+    tuples, slots = problem.frequencies.tuples, Slots.of(weigh_by_effort(problem.columns))
     lows, highs, starts = slots.positions()
     places_of = np.stack([tuples[:, slot.place] for slot in slots.slots]) + starts[:-1, None]
     most = 2.0 * float(problem.weights.sum())
-    blocks = _blocks(problem.columns, tuples, block)
+    blocks = cut_tuples(problem.columns, tuples, block)
     numbers = np.empty(len(tuples), np.int64)
     parents = np.full(len(tuples), -1, np.int64)
     lengths = np.full(len(tuples), np.inf)
@@ -169,7 +171,7 @@ def minimum_spanning_forest(problem: Problem, block: int) -> Forest:
     return Forest(joined, np.where(parents < 0, -1, node[parents]), lengths, numbers)
 
 
-def _blocks(columns: tuple[Column, ...], tuples: Codes, most: int) -> list[Ints]:
+def cut_tuples(columns: tuple[Column, ...], tuples: Codes, most: int) -> list[Ints]:
     """Cut the tuples into blocks: the widest column of a block is cut between two values, or halved."""
     waiting, done = [np.arange(len(tuples), dtype=np.int64)], []
     while waiting:
@@ -191,19 +193,16 @@ def _blocks(columns: tuple[Column, ...], tuples: Codes, most: int) -> list[Ints]
 
 def _width(column: Column, codes: Codes) -> float:
     """The weighted certainty penalty of a block; negative where there is one value only."""
-    values = np.unique(codes).astype(np.int64)
-    if len(values) < 2:
-        return -1.0
-    shown = FORMS[column.form](column.levels, Members(np.zeros(len(values), np.int64), 1), values)
-    return float(shown.penalties[0]) * column.weight
+    values = np.unique(codes)
+    return weigh_class(column, values) if len(values) > 1 else -1.0
 
 
-def _join(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
+def join_small_classes(problem: Problem, classes: Ints, blocks: Ints, *, by_increase: bool) -> Ints:
     """Join the classes that break a model to others, of their block while there are, then of any.
 
     Returns the class of each tuple; -1 where no class within the boundaries satisfies the models.
     """
-    from shoal.algorithms.local._boxes import Points
+    from shoal.algorithms.clustering.costs import Points
     from shoal.kernels.spanning import join_classes
 
     frequencies = problem.frequencies

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from shoal.encoding.types import Ints
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
-    from shoal.algorithms.local._boxes import Points
+    from shoal.algorithms.clustering.costs import Points
 
 
 class TopDownGreedy(Algorithm):
@@ -41,15 +41,17 @@ class TopDownGreedy(Algorithm):
     {'k-anonymity': 2}
     """
 
+    sums_cells: ClassVar[bool] = True
+
     def search(self, problem: Problem) -> Local:
         """Part, repair, and join groups that do not comply."""
         problem.begin()
-        from shoal.algorithms.local._boxes import Points
-        from shoal.algorithms.local._groups import RecordGroups
-        from shoal.algorithms.local._records import make_recoding
+        from shoal.algorithms.clustering.costs import Points
+        from shoal.algorithms.clustering.groups import RecordGroups
+        from shoal.algorithms.clustering.records import make_recoding
 
         frequencies = problem.frequencies
-        points = Points.of(problem.columns, frequencies.tuples)
+        points = Points.of(problem.columns, frequencies.tuples, problem.loss)
         groups = RecordGroups(points, frequencies.counts, _part(problem, points))
         groups.absorb_small_groups(problem.least_records, lambda left: problem.progress("repairing groups", left, 0))
         return make_recoding(problem, [(np.arange(len(points), dtype=np.int64), *groups.shares())])
@@ -57,7 +59,7 @@ class TopDownGreedy(Algorithm):
 
 def _part(problem: Problem, points: Points) -> Ints:
     """Return the group of each tuple, before the repair."""
-    from shoal.algorithms.local._groups import bisect_tuples
+    from shoal.algorithms.clustering.groups import bisect_tuples
 
     k, counts = problem.least_records, problem.frequencies.counts
     pair = points.room(2)

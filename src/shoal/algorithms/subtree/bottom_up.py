@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.subtree._cuts import Cut, Moves, find_class_column, find_occurring
-from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import ValueTree, runs_anywhere
+from shoal.algorithms.base import Problem
+from shoal.algorithms.cuts.cuts import DIGITS, HierarchyCut, Moves, SubtreeSearch, find_occurring
+from shoal.algorithms.cuts.impurity import Impurity
+from shoal.algorithms.cuts.trees import ValueTree, runs_anywhere
 from shoal.encoding.types import Bools, Floats, Ints
-from shoal.recodings.intervals import Intervals
-
-_DIGITS = 12
-"""Scores that agree so far are equal: sums of the same numbers in another order must not decide."""
+from shoal.recodings.intervals import IntervalRecoding
 
 
-class BottomUp(Algorithm):
+class BottomUp(SubtreeSearch):
     """Start with every value as it is, and replace children by their parent wherever that loses least per gain.
 
     The mirror of top-down specialization: a *cut* through each column's hierarchy moves up, one generalization of
@@ -55,12 +52,9 @@ class BottomUp(Algorithm):
     {'k-anonymity': 2}
     """
 
-    class_column: str | None = None
-    """The sensitive column that readers will want to predict; without it every value counts the same."""
-
-    def search(self, problem: Problem) -> Intervals:
+    def search(self, problem: Problem) -> IntervalRecoding:
         """Generalize until few enough records are in classes that break a model."""
-        cut = Generalizations(problem, find_class_column(problem, self.class_column))
+        cut = Generalizations(problem, self.find_class_column(problem))
         done = 0
         while cut.lost > problem.most_suppressed:
             if not cut.generalize():
@@ -73,56 +67,44 @@ class BottomUp(Algorithm):
         return cut.recoding()
 
 
-class Generalizations(Cut):
+class Generalizations(HierarchyCut):
     """A cut that moves up."""
 
     def __init__(self, problem: Problem, class_place: int | None) -> None:
         trees = []
-        self._information: list[Floats] = []
         for index, (column, codes) in enumerate(zip(problem.columns, find_occurring(problem), strict=True)):
             numbers = np.searchsorted(codes, problem.frequencies.tuples[:, index])
             records = np.bincount(numbers, problem.frequencies.counts, minlength=len(codes)).astype(np.int64)
             free, least = runs_anywhere(column), problem.least_records
-            tree = ValueTree.halves(column, codes, records, least) if free else ValueTree.of(column, codes)
-            trees.append(tree)
-            if class_place is not None:
-                self._information.append(_losses(tree, Impurity(problem.frequencies, numbers, class_place)))
+            trees.append(ValueTree.halves(column, codes, records, least) if free else ValueTree.of(column, codes))
         super().__init__(problem, trees, [tree.bottom() for tree in trees])
+        self._information: list[Floats] = []
+        if class_place is not None:
+            pairs = zip(trees, self.codes, strict=True)
+            self._information = [_losses(tree, Impurity(problem.frequencies, own, class_place)) for tree, own in pairs]
 
     def generalize(self) -> bool:
         """Make the generalization that loses least per gain; return whether there was one."""
-        best: tuple[int, float, float, int, int] | None = None
-        for moves in self.moves():
-            turn, score, certainty = self._scores(moves)
-            number = np.lexsort([self.trees[moves.place].low[moves.nodes], certainty, score, turn])[0]
-            rank = (int(turn[number]), float(score[number]), float(certainty[number]))
-            if best is None or rank < best[:3]:  # ties go to the first column, and there to the first label
-                best = (*rank, moves.place, int(moves.nodes[number]))
-        if best is not None:
-            self.step(*best[3:])
-        return best is not None
+        return self.step_to_best(lambda moves: (np.ones(len(moves.nodes), bool), *self.score(moves)))
 
     def rescue(self) -> bool:
         """Make the generalization that lowers the loss of the published table most; return whether there was one."""
-        best: tuple[float, int, int] | None = None
-        for moves in self.moves():
-            cost = np.where(self.lost + moves.lost <= self.problem.most_suppressed, np.round(moves.cost, _DIGITS), 0.0)
-            number = np.lexsort([self.trees[moves.place].low[moves.nodes], cost])[0]
-            if cost[number] < (0.0 if best is None else best[0]):
-                best = (float(cost[number]), moves.place, int(moves.nodes[number]))
-        if best is not None:
-            self.step(*best[1:])
-        return best is not None
 
-    def _scores(self, moves: Moves) -> tuple[Ints, Floats, Floats]:
+        def rate(moves: Moves) -> tuple[Bools, Floats]:
+            cost = np.round(moves.cost, DIGITS)
+            return (self.lost + moves.lost <= self.problem.most_suppressed) & (cost < 0.0), cost
+
+        return self.step_to_best(rate)
+
+    def score(self, moves: Moves) -> tuple[Ints, Floats, Floats]:
         """Return whose turn it is (the least first), the loss per gain, and the same for the certainty penalty."""
         spares, joins = moves.lost < 0, moves.broken < 0
         gain = np.where(spares, -moves.lost, np.where(joins, -moves.broken, 1))
         turn = np.where(spares, 0, np.where(joins, 1, 2)) + np.where(moves.broken_now > 0, 0, 3)
-        certainty = np.round(moves.widened / gain, _DIGITS)
+        certainty = np.round(moves.widened / gain, DIGITS)
         if not self._information:
             return turn, certainty, certainty
-        return turn, np.round(self._information[moves.place][moves.nodes] / gain, _DIGITS), certainty
+        return turn, np.round(self._information[moves.place][moves.nodes] / gain, DIGITS), certainty
 
     def _aim(self, index: int, changed: Bools) -> Bools:
         tree, at = self.trees[index], self.at[index]

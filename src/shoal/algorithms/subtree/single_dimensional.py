@@ -6,16 +6,14 @@ import heapq
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.encoding.domains import STAR
-from shoal.encoding.types import Codes, Ints
+from shoal.encoding.types import Bools, Codes, Ints
 from shoal.frequencies.frequencies import Classes
 from shoal.kernels.group import group
 from shoal.recodings.base import Column
-from shoal.recodings.forms import FORMS, Members
-from shoal.recodings.intervals import Intervals
+from shoal.recodings.forms import weigh_class
+from shoal.recodings.intervals import IntervalRecoding, show_runs
 
 
 class SingleDimensional(Algorithm):
@@ -42,7 +40,7 @@ class SingleDimensional(Algorithm):
     {'k-anonymity': 2}
     """
 
-    def search(self, problem: Problem) -> Intervals:
+    def search(self, problem: Problem) -> IntervalRecoding:
         """Cut the widest run until no run has an allowable cut."""
         if not problem.holds(problem.together()).all():
             raise problem.infeasible()
@@ -69,7 +67,7 @@ class SingleDimensional(Algorithm):
                     break
             problem.progress("cutting", sum(int(run[-1]) for run in runs), 0)
         names = [column.name for column in problem.columns]
-        return Intervals(dict(zip(names, runs, strict=True)), np.zeros(len(tuples), bool))
+        return IntervalRecoding(np.zeros(len(tuples), bool), dict(zip(names, runs, strict=True)))
 
 
 def _between_boundaries(column: Column) -> Ints:
@@ -84,11 +82,8 @@ def _ends(runs: Ints) -> Iterator[tuple[int, int]]:
 
 def _width(column: Column, codes: Codes, low: int, high: int) -> float:
     """The weighted certainty penalty of a run."""
-    inside = np.unique(codes[(codes >= low) & (codes <= high)]).astype(np.int64)
-    if len(inside) < 2:
-        return 0.0
-    shown = FORMS[column.form](column.levels, Members(np.zeros(len(inside), np.int64), 1), inside)
-    return float(shown.penalties[0]) * column.weight
+    inside = np.unique(codes[(codes >= low) & (codes <= high)])
+    return weigh_class(column, inside) if len(inside) > 1 else 0.0
 
 
 def _places(column: Column, codes: Codes, counts: Ints, low: int, high: int) -> Iterator[int]:
@@ -124,13 +119,11 @@ def _allowable(problem: Problem, runs: list[Ints]) -> bool:
     return bool(problem.holds(classes).all()) and not _shows_nothing(problem, runs, tuples[rows]).any()
 
 
-def _shows_nothing(problem: Problem, runs: list[Ints], tuples: Codes) -> npt.NDArray[np.bool_]:
+def _shows_nothing(problem: Problem, runs: list[Ints], tuples: Codes) -> Bools:
     """Return which classes would show ``*`` everywhere, and so look suppressed."""
-    silent = np.ones(len(tuples), bool)
-    for index, (column, run) in enumerate(zip(problem.columns, runs, strict=True)):
-        codes = np.unique(problem.frequencies.tuples[:, index]).astype(np.int64)
-        occurring, numbers = np.unique(run[codes], return_inverse=True)
-        shown = FORMS[column.form](column.levels, Members(numbers.astype(np.int64), len(occurring)), codes)
-        star = np.array([text == STAR for text in shown.texts], bool)[shown.ids]
-        silent &= star[np.searchsorted(occurring, run[tuples[:, index]])]
-    return silent
+    codes = problem.frequencies.tuples.T
+    shown = [
+        show_runs(column, run, np.unique(own), run[chosen])
+        for column, run, own, chosen in zip(problem.columns, runs, codes, tuples.T, strict=True)
+    ]
+    return np.asarray(np.logical_and.reduce([column.stars for column in shown]))

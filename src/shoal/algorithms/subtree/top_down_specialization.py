@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.subtree._cuts import Cut, Moves, find_class_column, find_occurring
-from shoal.algorithms.subtree._impurity import Impurity
-from shoal.algorithms.subtree._trees import ValueTree, runs_anywhere
+from shoal.algorithms.base import Problem
+from shoal.algorithms.cuts.cuts import DIGITS, HierarchyCut, Moves, SubtreeSearch, find_occurring
+from shoal.algorithms.cuts.impurity import Impurity
+from shoal.algorithms.cuts.trees import ValueTree, runs_anywhere
 from shoal.encoding.types import Bools, Floats, Ints
-from shoal.recodings.intervals import Intervals
-
-_DIGITS = 12
-"""Scores that agree so far are equal: sums of the same numbers in another order must not decide."""
+from shoal.recodings.intervals import IntervalRecoding
 
 
-class TopDownSpecialization(Algorithm):
+class TopDownSpecialization(SubtreeSearch):
     """Start with ``*`` everywhere, and replace a label by its children wherever that is worth most.
 
     A *cut* through each column's hierarchy says which label stands for each value in the whole table. A
@@ -50,12 +47,9 @@ class TopDownSpecialization(Algorithm):
     {'k-anonymity': 2}
     """
 
-    class_column: str | None = None
-    """The sensitive column that readers will want to predict; without it every value counts the same."""
-
-    def search(self, problem: Problem) -> Intervals:
+    def search(self, problem: Problem) -> IntervalRecoding:
         """Specialize until no valid and beneficial specialization is left."""
-        cut = Specializations(problem, find_class_column(problem, self.class_column))
+        cut = Specializations(problem, self.find_class_column(problem))
         done = 0
         while cut.specialize():
             done += 1
@@ -65,7 +59,7 @@ class TopDownSpecialization(Algorithm):
         return cut.recoding()
 
 
-class Specializations(Cut):
+class Specializations(HierarchyCut):
     """A cut that moves down."""
 
     def __init__(self, problem: Problem, class_place: int | None) -> None:
@@ -79,53 +73,40 @@ class Specializations(Cut):
         self._closed: set[tuple[int, int]] = set()
         """Columns and runs that can be divided nowhere."""
         self._gains: dict[tuple[int, int, int], float] = {}
+        super().__init__(problem, trees, [tree.top() for tree in trees])
         self._impurity: list[Impurity] = []
         if class_place is not None:
-            codes = [np.searchsorted(tree.codes, problem.frequencies.tuples[:, j]) for j, tree in enumerate(trees)]
-            self._impurity = [Impurity(problem.frequencies, column, class_place) for column in codes]
-        super().__init__(problem, trees, [tree.top() for tree in trees])
+            self._impurity = [Impurity(problem.frequencies, own, class_place) for own in self.codes]
 
     def specialize(self) -> bool:
         """Make the valid and beneficial specialization with the highest score; return whether there was one."""
-        found = self._best()
-        if found is None and (self._refused or self._closed):  # what was refused once may have become valid
-            self._refused.clear()
-            self._closed.clear()
-            found = self._best()
-        if found is not None:
-            self.step(*found)
-        return found is not None
+        if self._specialize():
+            return True
+        if not self._refused and not self._closed:
+            return False
+        self._refused.clear()  # what was refused once may have become valid
+        self._closed.clear()
+        return self._specialize()
 
-    def _best(self) -> tuple[int, int] | None:
+    def _specialize(self) -> bool:
         for index, tree in enumerate(self.trees):
             if runs_anywhere(tree.column):
                 self._divide_runs(index)
-        best: tuple[float, float, int, int] | None = None
-        for moves in self.moves():
-            valid = np.flatnonzero(self.valid(moves))
-            if not len(valid):
-                continue
-            score, certainty = (scores[valid] for scores in self._scores(moves))
-            first = self.trees[moves.place].low[moves.nodes[valid]]
-            number = np.lexsort([first, -certainty, -score])[0]
-            rank = (float(score[number]), float(certainty[number]))
-            if best is None or rank > best[:2]:  # ties go to the first column, and there to the first label
-                best = (*rank, moves.place, int(moves.nodes[valid][number]))
-        return None if best is None else best[2:]
+        return self.step_to_best(lambda moves: (self.valid(moves), *(-score for score in self.score(moves))))
 
     def valid(self, moves: Moves) -> Bools:
         """Return which specializations suppress no more than is allowed, and are worth what they suppress."""
         within = (self.lost + moves.lost <= self.problem.most_suppressed) | (moves.lost < 0)
         return within & ((moves.lost <= 0) | (moves.cost < 0))
 
-    def _scores(self, moves: Moves) -> tuple[Floats, Floats]:
+    def score(self, moves: Moves) -> tuple[Floats, Floats]:
         """Return what is gained per anonymity that is lost; equal scores are told apart by the certainty penalty."""
         lost = np.maximum(self.smallest - moves.smallest, 0) + np.maximum(moves.lost, 0)
-        certainty = np.round(-moves.cost / (lost + 1), _DIGITS)
+        certainty = np.round(-moves.cost / (lost + 1), DIGITS)
         if not self._impurity:
             return certainty, certainty
         gains = np.array([self._information(moves.place, node) for node in moves.nodes.tolist()])
-        return np.round(gains / (lost + 1), _DIGITS), certainty
+        return np.round(gains / (lost + 1), DIGITS), certainty
 
     def _information(self, index: int, node: int) -> float:
         """The information gain of a specialization; it depends only on the records under the label."""
@@ -164,7 +145,7 @@ class Specializations(Cut):
         low, high = int(tree.low[run]), int(tree.high[run])
         refused = self._refused.setdefault((index, run), set())
         refused.update(int(tree.high[left]) - low for left in tree.children[run][:1])
-        possible = self._least_lost(index, low, high) <= max(self.problem.most_suppressed, self.lost - 1)
+        possible = self.find_least_lost(index, low, high) <= max(self.problem.most_suppressed, self.lost - 1)
         possible[list(refused)] = False
         if possible.any():
             tree.divide(run, low + self._best_place(index, low, high, possible))
@@ -184,11 +165,11 @@ class Specializations(Cut):
         parts = left * tree.penalties(np.full_like(ends, low), ends)
         parts += (records.sum() - left) * tree.penalties(ends + 1, np.full_like(ends, high))
         if self._impurity:
-            gains = np.where(possible, np.round(self._impurity[index].gains(low, high), _DIGITS), -np.inf)
+            gains = np.where(possible, np.round(self._impurity[index].gains(low, high), DIGITS), -np.inf)
             possible = gains == gains.max()
         return int(np.argmin(np.where(possible, parts, np.inf)))
 
-    def _least_lost(self, index: int, low: int, high: int) -> Ints:
+    def find_least_lost(self, index: int, low: int, high: int) -> Ints:
         """Return a number of records that are surely lost if a run is divided after each of its values but the last.
 
         A part of a class is lost if it has fewer records than any model allows.

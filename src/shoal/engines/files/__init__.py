@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.encoding.read_options import ReadOptions
     from shoal.engines.files.engine import FilesTable
     from shoal.policy import Policy
 
@@ -14,8 +15,18 @@ def claims(table: object, options: dict[str, Any]) -> bool:
     return "memory" in options
 
 
-def open_table(table: object, policy: Policy, *, memory: str | int, **options: Any) -> FilesTable:
+def open_table(
+    table: object,
+    policy: Policy,
+    *,
+    memory: str | int,
+    reading: ReadOptions,
+    types: bool = True,
+    fits: int | None = None,
+    block: int | None = None,
+) -> FilesTable:
     """Return a table in files."""
     from shoal.engines.files.engine import FilesTable
 
-    return FilesTable.open(table, memory, footprint=policy.algorithm.footprint, **options)
+    footprint = policy.algorithm.footprint
+    return FilesTable.open(table, memory, reading, footprint=footprint, types=types, fits=fits, block=block)

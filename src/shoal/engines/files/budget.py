@@ -1,10 +1,10 @@
-"""Budget: how much memory a table may take, and how it is shared out."""
+"""MemoryBudget: how much memory a table may take, and how it is shared out."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shoal.encoding.types import Progress
@@ -20,12 +20,16 @@ _CELL = 100
 _FEWEST, _MOST = 10_000, 2_000_000
 _DISTINCT, _DISTINCT_CELL = 400, 100
 """Bytes that a distinct record takes, and each of its cells, where they take most: when the release is audited."""
+_NUMBERED, _NUMBERED_CELL = 80, 24
+"""Bytes that a distinct record takes, and each of its cells, where only its numbers are held, and cut into blocks."""
+_COUNTING = 32 * 10**6
+"""Bytes that counting takes beside them, however few they are."""
 _COPIES = 4
 """How often a text that occurs is held: by the count, the domains of the search and of the audit, and their labels."""
 
 
 @dataclass(frozen=True)
-class Budget:
+class MemoryBudget:
     """So many bytes for the data, on top of what the program itself takes.
 
     An eighth is for the part of the file that is being read or written; the distinct records have the rest. What they
@@ -33,24 +37,30 @@ class Budget:
 
     Examples
     --------
-    >>> Budget.of("4GB").bytes, Budget.of("512 MiB").bytes
+    >>> MemoryBudget.of("4GB").bytes, MemoryBudget.of("512 MiB").bytes
     (4000000000, 536870912)
     """
 
     bytes: int
     search: int = 500
     """Bytes that the search takes for each distinct record (:attr:`shoal.algorithms.base.Algorithm.footprint`)."""
+    fits: int | None = None
+    """At most so many distinct records are held, whatever the memory; then the table is cut into blocks."""
     before: int = field(default=0, repr=False, compare=False)
     """What the program took before it began."""
 
     @classmethod
-    def of(cls, memory: str | int, search: int = 500) -> Budget:
+    def of(cls, memory: str | int, search: int = 500, fits: int | None = None) -> MemoryBudget:
         """Return a budget from a number of bytes or a text such as ``4GB``."""
         size = memory if isinstance(memory, int) else _parse(memory)
         if size < LEAST:
             hint = f"give at least {format_size(LEAST)}"
             raise TableError("too little to work with", where="memory", got=format_size(size), hint=hint)
-        return cls(size, search, resident())
+        return cls(size, search, fits, resident())
+
+    def without_limit(self) -> MemoryBudget:
+        """Return the same memory, without a limit to how many distinct records are held."""
+        return replace(self, fits=None)
 
     def rows(self, columns: int) -> int:
         """Return how many records may be read or written at a time."""
@@ -66,7 +76,8 @@ class Budget:
     def distinct(self, columns: int, texts: int = 0) -> int:
         """Return how many distinct records fit, whose different texts are so many bytes."""
         left = self.bytes - self.bytes // 8 - _COPIES * texts
-        return max(left, 0) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
+        fits = max(left, 0) // (self.search + _DISTINCT + _DISTINCT_CELL * columns)
+        return fits if self.fits is None else min(fits, self.fits)
 
     def require(self, distinct: int, columns: int, texts: int = 0) -> None:
         """Raise if so many distinct records do not fit."""
@@ -78,6 +89,18 @@ class Budget:
                 got=f"more than the {fits:,} distinct records of {columns} columns that {format_size(self.bytes)} hold",
                 hint=_HINT,
             )
+
+    def numbered(self, columns: int) -> int:
+        """Return how many distinct records fit by the numbers of their values."""
+        return (self.bytes - self.bytes // 8 - _COUNTING) // (_NUMBERED + _NUMBERED_CELL * columns)
+
+    def require_numbered(self, distinct: int, columns: int) -> None:
+        """Raise if so many distinct records do not even fit by the numbers of their values."""
+        fits = self.numbered(columns)
+        if distinct > fits:
+            got = f"more than the {fits:,} distinct records of {columns} columns that {format_size(self.bytes)} hold"
+            what = "the distinct records do not fit into the memory, not even cut into blocks"
+            raise OverBudget(what, where="memory", got=got, hint=_HINT)
 
     def watch(self, progress: Progress) -> Progress:
         """Return the same progress; whenever it is told, the memory is looked at."""

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Progress, silent
-from shoal.engines.counted import TIMES, CountedTable
-from shoal.engines.files.budget import Budget
-from shoal.engines.files.parts import Scan, key, reading
-from shoal.engines.memory.files import blank, format_of, typed
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A table by its distinct records, and its first records as they stand in the file."""
-
-    table: CountedTable
-    head: pl.DataFrame
+from shoal.engines.cells import TextReader
+from shoal.engines.counted import COUNTS, CountedTable
+from shoal.engines.delimited import key
+from shoal.engines.files.budget import MemoryBudget
+from shoal.engines.files.scan import FileScan, locate_in_scan
+from shoal.engines.memory.files import explain_read_errors, format_of
+from shoal.engines.texts import blank_to_missing
 
 
 def count(
-    scan: Scan,
-    budget: Budget,
+    scan: FileScan,
+    budget: MemoryBudget,
     *,
     names: Collection[str] | None = None,
     types: bool = True,
     head: int = 0,
     progress: Progress = silent,
     what: str = "counting",
-) -> Counted:
-    """Count the distinct records of a table, part by part.
+) -> tuple[CountedTable, pl.DataFrame]:
+    """Return the distinct records of a table, counted part by part, and its first records as they stand in the file.
 
     Parameters
     ----------
@@ -52,57 +48,101 @@ def count(
         Told how much is read, under this name.
     """
     indices = [index for index, name in enumerate(scan.columns) if names is None or name in names]
-    tally, wanted = _Tally(indices, budget), head
+    (counted,), top = count_units(scan, budget, [indices], types=types, head=head, progress=progress, what=what)
+    unseen = pl.repeat(None, len(counted.counts), dtype=pl.String, eager=True)
+    frame = {name: counted.values.get(index, unseen) for index, name in enumerate(scan.columns)}
+    return CountedTable(pl.DataFrame(frame), counted.counts), top
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedUnit:
+    """The distinct records of some columns, given by their places in the table."""
+
+    values: dict[int, pl.Series]
+    """What is in them, as it is read."""
+    raw: dict[int, pl.Series]
+    """The same as it stands in the files."""
+    counts: pl.Series
+
+
+def count_units(
+    scan: FileScan,
+    budget: MemoryBudget,
+    units: Sequence[Sequence[int]],
+    *,
+    types: bool,
+    head: int,
+    progress: Progress,
+    what: str,
+) -> tuple[list[CountedUnit], pl.DataFrame]:
+    """Return for each of several sets of columns its distinct records, counted in one pass, and the first records."""
+    indices = sorted({index for unit in units for index in unit})
+    if types:
+        TextReader(scan.options).require_names(scan.columns, str(scan.paths[0]))
+    counters, wanted = [RecordCounter(unit, partial(budget.require, columns=len(unit))) for unit in units], head
     firsts: list[pl.DataFrame] = []
     progress(what, 0, scan.total)
     for part in scan.parts(indices, budget.rows(len(indices))):
-        with reading(part.path, format_of(part.path)):
+        with explain_read_errors(part.path, format_of(part.path)):
             if wanted or not firsts:
                 firsts.append(part.frame.head(wanted).collect())
                 wanted -= firsts[-1].height
-            tally.add(part.frame)
+            for counter in counters:
+                counter.add(part.frame.select(counter.keys))
         progress(what, part.done, scan.total)
-    merged, first = tally.merged(), pl.concat(firsts)
-    plain_texts = (typed if types else blank) if scan.is_text else None
-    columns = {index: _values(merged[key(index)], first[key(index)], plain_texts) for index in indices}
-    unseen = pl.repeat(None, merged.height, dtype=pl.String, eager=True)
-    frame = {name: columns[index][0] if index in columns else unseen for index, name in enumerate(scan.columns)}
-    top = {scan.columns[index]: column[1] for index, column in columns.items()}
-    return Counted(CountedTable(pl.DataFrame(frame), merged[TIMES]), pl.DataFrame(top))
+    texts, first = TextReader(scan.options), pl.concat(firsts)
+    read = (texts.read if scan.is_text else texts.read_typed) if types else _blank_to_missing
+    found, top = [], {}
+    for counter in counters:
+        merged, values = counter.merge(), {}
+        for index in counter.indices:
+            name, column = scan.columns[index], merged[key(index)]
+            values[index], top[index] = _values(column, first[key(index)], partial(read, name=name))
+        raw = {index: merged[key(index)] for index in counter.indices}
+        found.append(CountedUnit(values=values, raw=raw, counts=merged[COUNTS]))
+    if types:
+        texts.require_read(str(scan.paths[0]), lambda wanted: locate_in_scan(scan, wanted, budget.rows(len(wanted))))
+    return found, pl.DataFrame({scan.columns[index]: top[index] for index in indices})
 
 
 @dataclass
-class _Tally:
+class RecordCounter:
     """Distinct records that grow part by part.
 
     Texts are held as categories of our own: four bytes for each cell, and each text once. Counts of parts are merged
     when there is as much of them as was merged before, so that all merging together costs about as much as counting.
     """
 
-    places: list[int]
-    budget: Budget
+    indices: Sequence[int]
+    require: Callable[..., None]
+    """Raises where so many ``distinct`` records, with so many bytes of ``texts``, do not fit into the memory."""
+    fits: int = 2**62
+    """How many distinct records fit: more are merged early, to find out whether there are so many."""
     counts: list[pl.DataFrame] = field(default_factory=list)
-    settled: int = 0
+    distinct: int = 0
+    """Records that were there when counts were merged last."""
     categories: dict[str, pl.DataType] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[str]:
-        return [key(index) for index in self.places]
+        """Our own names of the columns."""
+        return [key(index) for index in self.indices]
 
     def add(self, part: pl.LazyFrame) -> None:
         """Count one more part."""
         texts = [name for name, kind in part.collect_schema().items() if kind == pl.String]
         coded = part.with_columns(pl.col(name).cast(self._category(name)) for name in texts)
-        found = coded.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias(TIMES))
+        found = coded.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias(COUNTS))
         self.counts.append(found.collect(engine="streaming"))
-        if sum(count.height for count in self.counts) > 2 * self.settled:
-            self.settled = self.merged().height
-            self.budget.require(self.settled, len(self.places), self._texts())
+        waiting = sum(count.height for count in self.counts)
+        if waiting > 2 * self.distinct or waiting > max(self.fits, 3 * self.distinct // 2):
+            self.distinct = self.merge().height
+            self.require(distinct=self.distinct, texts=self._texts())
 
-    def merged(self) -> pl.DataFrame:
+    def merge(self) -> pl.DataFrame:
         """Return each record once."""
         if len(self.counts) > 1:
-            self.counts = [pl.concat(self.counts).group_by(self.keys).agg(pl.col(TIMES).sum())]
+            self.counts = [pl.concat(self.counts).group_by(self.keys).agg(pl.col(COUNTS).sum())]
         return self.counts[0]
 
     def _texts(self) -> int:
@@ -114,9 +154,7 @@ class _Tally:
         return self.categories.setdefault(name, pl.Categorical(pl.Categories.random()))
 
 
-def _values(
-    column: pl.Series, head: pl.Series, read: Callable[[pl.Series], pl.Series] | None
-) -> tuple[pl.Series, pl.Series]:
+def _values(column: pl.Series, head: pl.Series, read: Callable[[pl.Series], pl.Series]) -> tuple[pl.Series, pl.Series]:
     """Return a counted column, and its first cells, as they would be read from the whole file.
 
     The type of a CSV's column follows from its distinct texts.
@@ -125,8 +163,12 @@ def _values(
         return column, head
     distinct = column.unique()
     texts = distinct.cast(pl.String).extend(head)
-    values = texts if read is None else read(texts)
+    values = read(texts)
     codes, known = (one.to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for one in (column, distinct))
     index = np.zeros(int(known.max(initial=-1)) + 2, np.int64)  # the last is that of the missing value
     index[known] = np.arange(len(known))
     return values.gather(pl.Series(index[codes])), values[len(known) :]
+
+
+def _blank_to_missing(column: pl.Series, name: str) -> pl.Series:
+    return blank_to_missing(column)

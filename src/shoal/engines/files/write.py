@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,22 @@ import polars as pl
 
 from shoal.encoding.types import Progress, silent
 from shoal.engines.counted import CountedTable
-from shoal.engines.memory.write import in_texts
+from shoal.engines.memory.write import dates_to_texts
 
 
-def write(table: CountedTable, path: Path, kind: str, rows: int, progress: Progress = silent) -> None:
+def write(
+    table: CountedTable, path: Path, kind: str, rows: int, progress: Progress = silent, *, delimiter: str = ","
+) -> None:
     """Write a table as :func:`shoal.engines.memory.write.to_bytes` would write its records: the same ones, in the same
     order.
 
     Cost: what is in memory is the distinct records, and so many rows at a time.
     """
-    _WRITERS[kind](_told(pieces(table, rows), table.records, progress), table.frame.schema, path, rows)
+    told = _tell_progress(pieces(table, rows), table.records, progress)
+    if kind == "csv":
+        _write_csv(told, path, delimiter)
+    else:
+        _write_parquet(told, table.frame.schema, path, rows)
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -40,7 +46,7 @@ def pieces(table: CountedTable, rows: int) -> Iterator[pl.DataFrame]:
         yield table.frame[np.searchsorted(ends, indices, side="right")]
 
 
-def _told(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Iterator[pl.DataFrame]:
+def _tell_progress(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Iterator[pl.DataFrame]:
     done = 0
     progress("writing", 0, total)
     for frame in frames:
@@ -49,10 +55,10 @@ def _told(frames: Iterator[pl.DataFrame], total: int, progress: Progress) -> Ite
         progress("writing", done, total)
 
 
-def _write_csv(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:
+def _write_csv(frames: Iterator[pl.DataFrame], path: Path, delimiter: str) -> None:
     with path.open("wb") as file:
         for index, frame in enumerate(frames):
-            in_texts(frame).write_csv(file, include_header=index == 0)
+            dates_to_texts(frame).write_csv(file, include_header=index == 0, separator=delimiter)
 
 
 def _write_parquet(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path, rows: int) -> None:
@@ -77,9 +83,3 @@ def _write_parquet(frames: Iterator[pl.DataFrame], schema: pl.Schema, path: Path
         if failed:
             raise failed[0] from None
         raise OSError(" ".join(str(error).split())[:200]) from None
-
-
-_WRITERS: dict[str, Callable[[Iterator[pl.DataFrame], pl.Schema, Path, int], None]] = {
-    "csv": _write_csv,
-    "parquet": _write_parquet,
-}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from math import isnan
@@ -14,17 +13,26 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.encoding.types import Progress
-from shoal.engines.base import RowMapping
+from shoal.encoding.read_options import AS_WRITTEN, PUBLISHED, ReadOptions
+from shoal.engines.base import RowMapping, TableEngine
+from shoal.engines.cells import TextReader
 from shoal.engines.counted import CountedTable
-from shoal.engines.locations import Location, copy_here, read_blocks
-from shoal.engines.memory.files import format_of, read_file, require_names
+from shoal.engines.delimited import key
+from shoal.engines.locations import Location, copy_here
+from shoal.engines.memory.databases import is_address, read_address, read_connection
+from shoal.engines.memory.files import FORMATS, format_of, read_file, read_with_dialect
+from shoal.engines.memory.intervals import give_intervals, write_interval
+from shoal.engines.memory.native import carried_faults, make_native
 from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
+from shoal.engines.texts import require_names
 from shoal.errors import Fault, MissingExtra, TableError, examples
+
+_AT_A_TIME = 1_000_000
+"""Records of several files that are read at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryTable:
+class MemoryTable(TableEngine):
     """A table in memory, with the way back to its own library."""
 
     name: ClassVar[str] = "memory"
@@ -35,8 +43,12 @@ class MemoryTable:
     library: str = "polars"
     """``polars``, ``polars-lazy``, ``pandas``, ``pyarrow``, ``duckdb``, ``counted``, or another that narwhals knows."""
     path: Path | None = None
+    delimiter: str = ","
+    """What CSV is written with: as the file had it that the table was read from."""
     original: Any = field(default=None, repr=False)
     """The caller's object, for libraries that are reached through narwhals."""
+    held: Any = field(default=None, repr=False)
+    """The published records as a table of another library than polars; none of the originals."""
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -50,8 +62,11 @@ class MemoryTable:
 
     @property
     def native(self) -> Any:
-        """A copy of the table in its own library: what is done to it does not reach this one."""
-        return self.restore(self.table)
+        """The table in its own library: the very one that was verified. What is done to it reaches no file."""
+        if self.held is not None:
+            return self.held
+        frame = self.frame.clone()
+        return self.table.with_frame(frame) if self.table.is_counted else frame
 
     @property
     def default_format(self) -> str:
@@ -63,102 +78,68 @@ class MemoryTable:
         """The file that the table was read from."""
         return () if self.path is None else (self.path,)
 
-    def watch(self, progress: Progress) -> AbstractContextManager[Progress]:
-        """Return the progress as it is."""
-        return nullcontext(progress)
-
-    def telling(self, progress: Progress) -> MemoryTable:
-        """Return the same table: what is done with it takes no time to speak of."""
-        return self
-
     def count(self, names: Sequence[str] | None = None, what: str = "counting") -> CountedTable:
-        """Return all records, one by one."""
-        return self.table
+        """Return all records, one by one; published ones as they are read from the table that the caller gets."""
+        return self.table if self.held is None else open_in_memory(self.held).table
 
     def publish(self, mapping: RowMapping) -> MemoryTable:
         """Return the published records."""
-        return replace(self, table=mapping.published)
+        return self.hold(mapping.published, mapping.typed)
 
-    @property
-    def uncounted(self) -> tuple[str, ...]:
-        """Nothing: every published column is at hand."""
-        return ()
+    def hold(self, table: CountedTable, typed: Sequence[str] = ()) -> MemoryTable:
+        """Return published records, also as a table of this one's library; polars holds them as they are.
 
-    def name_all_columns(self) -> MemoryTable:
-        """Return the same table: all its columns are there."""
-        return self
+        Columns that are ``typed`` are given as intervals, where the library has such a type and every cell is one.
+        """
+        if self.library in ("polars", "counted"):
+            return replace(self, table=table, held=None)
+        held = make_native(table.frame, self.library, self.original)
+        return replace(self, table=table, held=give_intervals(held, table.frame, typed))
 
     def uncounted_faults(self) -> list[Fault]:
-        """Return nothing: every published column was counted."""
-        return []
-
-    def locate(self, out: object) -> Path:
-        """Return a folder of this machine."""
-        return Path(str(out))
+        """Return what the caller's table carries beside its records, all of which were counted."""
+        return list(carried_faults(self.frame if self.held is None else self.held))
 
     def write(self, path: Location, format: str) -> None:
         """Write all records, each as often as it occurs."""
-        write_bytes(path, to_bytes(self.table.expand(), format))
+        write_bytes(path, to_bytes(self.table.expand(), format, self.delimiter))
 
     def reopen(self, path: Location, format: str) -> MemoryTable:
         """Return a file that was written, with nothing detected."""
-        how = {"delimiter": ",", "quote": '"', "encoding": "utf-8"} if format == "csv" else {}
+        how = AS_WRITTEN.replace(delimiter=self.delimiter) if format == "csv" else ReadOptions()
         with copy_here(path) as file:
-            return MemoryTable(table=CountedTable(read_file(file, types=False, **how)))
+            return MemoryTable(table=CountedTable(read_file(file, how, types=False)))
 
     def head(self, records: int) -> pl.DataFrame:
         """Return the first records; those of a counted table have no order."""
         return self.frame.head(0 if self.table.is_counted else records)
 
-    def raw_bytes(self, path: Location) -> Iterator[bytes]:
-        """Yield the whole file."""
-        yield b"".join(read_blocks(path))
 
-    def container_bytes(self, path: Location, format: str) -> bytes:
-        """Return nothing: everyone knows what a file without records looks like."""
-        return b""
-
-    def describe(self) -> dict[str, Any]:
-        """Return nothing: the same table on any machine gives the same manifest."""
-        return {}
-
-    def sample_size(self, columns: int) -> int | None:
-        """Return ``None``: statistics may be made of all records."""
-        return None
-
-    def restore(self, table: CountedTable) -> Any:
-        """Return records as a table of this one's own library; counted ones with how often each occurs."""
-        return table.with_frame(table.frame.clone()) if table.is_counted else self.restore_frame(table.frame)
-
-    def restore_frame(self, frame: pl.DataFrame) -> Any:
-        """Return a frame, copied, as a table of this one's own library."""
-        frame = frame.clone()
-        if self.library == "polars-lazy":
-            return frame.lazy()
-        if self.library == "pandas":
-            return _to_pandas(frame)
-        if self.library == "pyarrow":
-            return frame.to_arrow().replace_schema_metadata(None)
-        if self.library == "duckdb":
-            return sys.modules["duckdb"].sql("SELECT * FROM frame")
-        if self.library in ("polars", "counted"):
-            return frame
-        return _through_narwhals(frame, self.original)
+def hold_companions(engine: object, frames: Mapping[str, pl.DataFrame]) -> dict[str, MemoryTable]:
+    """Return the tables beside a published one, in the caller's library; they are in memory, wherever that one is."""
+    mine = engine if isinstance(engine, MemoryTable) else MemoryTable(table=CountedTable(pl.DataFrame()))
+    return {name: mine.hold(CountedTable(frame)) for name, frame in frames.items()}
 
 
-def open_table(table: object, **options: Any) -> MemoryTable:
+def open_in_memory(
+    table: object, reading: ReadOptions | None = None, *, types: bool = True, **options: Any
+) -> MemoryTable:
     """Return any table in memory: a path, or a table of pandas, polars, pyarrow, DuckDB or the like.
 
-    The caller's object is never changed, and its row index is never looked at.
+    The caller's object is never changed, and its row index is never looked at. ``reading`` is what a policy says of how
+    a file is read, ``options`` what is said over it; without ``types`` cells of a CSV stay texts.
     """
     if isinstance(table, MemoryTable):
         return table
     if isinstance(table, CountedTable):
         _checked(table.frame)
         return MemoryTable(table=table, library="counted")
+    if is_address(table):
+        return _open(read_address(str(table)), "polars")
+    if _is_several(table):
+        return _open_several(table, ReadOptions.of(reading if types else PUBLISHED, options), types=types)
     if isinstance(table, (str, Path)):
-        path = Path(table)
-        return _open(read_file(path, **options), "polars", path)
+        return open_file(Path(table), ReadOptions.of(reading if types else PUBLISHED, options), types=types)
     if isinstance(table, pl.DataFrame):
         return _open(table, "polars")
     if isinstance(table, pl.LazyFrame):
@@ -170,14 +151,61 @@ def open_table(table: object, **options: Any) -> MemoryTable:
         return _open(_from_arrow(table), "pyarrow")
     if library == "duckdb":
         return _open(_from_duckdb(table), "duckdb")
+    if library == "duckdb connection":
+        return _open(_converted(lambda: read_connection(table)), "polars")
+    if library == "batches":
+        return _open(_from_arrow(table.read_all()), "pyarrow")  # type: ignore[attr-defined]
     return _from_narwhals(table)
+
+
+def open_file(path: Path, options: ReadOptions, *, types: bool) -> MemoryTable:
+    """Return the table of a file."""
+    frame, dialect = read_with_dialect(path, options, types=types)
+    opened = _open(frame, "polars", path)
+    return opened if dialect is None else replace(opened, delimiter=dialect.written_delimiter)
+
+
+def _is_several(table: object) -> bool:
+    """Whether a path is a folder of files, or a pattern; or there are several paths."""
+    if isinstance(table, (list, tuple)):
+        return bool(table) and all(isinstance(path, (str, Path)) for path in table)
+    if not isinstance(table, (str, Path)):
+        return False
+    path = Path(table)
+    return (path.is_dir() and path.suffix.lower() not in FORMATS) or (
+        not path.exists() and bool(set("*?") & set(str(table)))
+    )
+
+
+def _open_several(table: object, options: ReadOptions, *, types: bool) -> MemoryTable:
+    """Return the table of several Parquet or CSV files; the type of a column follows from all of them."""
+    from shoal.engines.files.scan import locate_in_scan, open_scan
+
+    scan = open_scan(table, options)
+    indices = range(len(scan.columns))
+    parts = [part.frame.collect() for part in scan.parts(indices, _AT_A_TIME)]
+    frame, texts = pl.concat(parts), TextReader(options)
+    if types:
+        texts.require_names(scan.columns, str(scan.paths[0]))
+        read = texts.read if scan.is_text else texts.read_typed
+        frame = pl.DataFrame({name: read(frame[key(place)], name) for place, name in enumerate(scan.columns)})
+        texts.require_read(str(scan.paths[0]), lambda wanted: locate_in_scan(scan, wanted, _AT_A_TIME))
+    else:
+        frame = pl.DataFrame({name: frame[key(place)] for place, name in enumerate(scan.columns)})
+    return replace(_open(frame, "polars", scan.paths[0]), delimiter=scan.delimiter)
 
 
 def _library(table: object) -> str:
     """Return the library whose table this is, or one made from it; nothing is imported to find out."""
-    tables = {("pandas", "DataFrame"), ("pyarrow", "Table"), ("duckdb", "DuckDBPyRelation")}
+    tables = {
+        ("pandas", "DataFrame"): "pandas",
+        ("pyarrow", "Table"): "pyarrow",
+        ("pyarrow", "RecordBatchReader"): "batches",
+        ("duckdb", "DuckDBPyRelation"): "duckdb",
+        ("duckdb", "DuckDBPyConnection"): "duckdb connection",
+    }
     kinds = [(base.__module__.partition(".")[0].lstrip("_"), base.__name__) for base in type(table).__mro__]
-    return next((library for library, name in kinds if (library, name) in tables), "")
+    return next((tables[kind] for kind in kinds if kind in tables), "")
 
 
 def _converted(convert: Callable[[], Any]) -> pl.DataFrame:
@@ -230,7 +258,8 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             pass
     try:
-        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+        write = write_interval if type(column.dtype).__name__ == "IntervalDtype" else str
+        return pl.Series([None if value is None else write(value) for value in values], dtype=pl.String)
     except UnicodeError:
         raise TableError("holds texts that are not Unicode", where=name) from None
 
@@ -257,21 +286,6 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and isnan(value))
 
 
-def _to_pandas(frame: pl.DataFrame) -> Any:
-    pandas = sys.modules["pandas"]
-    try:
-        table = frame.to_pandas(date_as_object=True)
-    except ImportError:  # without pyarrow
-        table = pandas.DataFrame({column.name: column.to_list() for column in frame}, columns=frame.columns)
-    # pandas would make floats of whole numbers, and objects of truth values, where some are missing
-    nullable = {pl.Int64: "Int64", pl.Boolean: "boolean"}
-    for index, column in enumerate(frame):
-        kind = nullable.get(column.dtype.base_type())
-        if kind and column.null_count():
-            table.isetitem(index, pandas.array(column.to_list(), dtype=kind))
-    return table
-
-
 def _from_narwhals(table: object) -> MemoryTable:
     import narwhals as nw
 
@@ -287,13 +301,6 @@ def _from_narwhals(table: object) -> MemoryTable:
     if not isinstance(eager, nw.DataFrame):
         raise TableError("is one column, not a table", got=type(table).__name__)
     return _open(eager.to_polars(), str(known.implementation), original=table)
-
-
-def _through_narwhals(frame: pl.DataFrame, original: Any) -> Any:
-    import narwhals as nw
-
-    known: Any = nw.from_native(original)
-    return nw.from_arrow(frame, backend=known.implementation).to_native()
 
 
 def _open(frame: pl.DataFrame, library: str, path: Path | None = None, original: Any = None) -> MemoryTable:
@@ -315,12 +322,12 @@ def read(table: object, **options: Any) -> pl.DataFrame:
     table
         A path of CSV, Parquet, Feather, Excel or JSON lines, or a pandas, polars, pyarrow or DuckDB table.
     options
-        For files: ``delimiter``, ``quote`` and ``encoding`` of a CSV where they should not be detected,
-        ``sheet`` of an Excel file.
+        How to read a file, as the policy's ``read`` block says it (:class:`shoal.policy.ReadOptions`): ``header``,
+        ``delimiter``, ``decimal``, ``missing``, ``dates``, …
 
     Examples
     --------
     >>> read(pl.DataFrame({"age": [21, 24]})).shape
     (2, 1)
     """
-    return open_table(table, **options).frame
+    return open_in_memory(table, **options).frame

@@ -18,28 +18,28 @@ from shoal.errors import MissingExtra, WriteError
 ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel": ".xlsx", "jsonl": ".jsonl"}
 
 
-def to_bytes(frame: pl.DataFrame, kind: str) -> bytes:
-    """Return a table in a file format.
+def to_bytes(frame: pl.DataFrame, kind: str, delimiter: str = ",") -> bytes:
+    """Return a table in a file format; the delimiter is for CSV.
 
     Parquet and Feather are written without compression, so that the audit can search their bytes; without the
     statistics of columns, and from plain columns, so that no dictionary holds a value that is not published.
     """
     buffer = io.BytesIO()
     if kind == "csv":
-        in_texts(frame).write_csv(buffer)
+        dates_to_texts(frame).write_csv(buffer, separator=delimiter)
     elif kind == "parquet":
         frame.write_parquet(buffer, compression="uncompressed", statistics=False)
     elif kind == "feather":
         # the oldest layout: every program reads it, and it holds each text once where it is published
         frame.write_ipc(buffer, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
     elif kind == "jsonl":
-        in_texts(frame).write_ndjson(buffer)
+        dates_to_texts(frame).write_ndjson(buffer)
     else:
         _write_excel(frame, buffer)
     return buffer.getvalue()
 
 
-def in_texts(frame: pl.DataFrame) -> pl.DataFrame:
+def dates_to_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose dates and moments are texts, as the audit reads them.
 
     Every writer of a text format has a way of its own to write a moment, with a ``T`` or a blank, with as many digits
@@ -47,7 +47,7 @@ def in_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
     Examples
     --------
-    >>> in_texts(pl.DataFrame({"at": [datetime(2021, 10, 31, 0, 30)]})).item()
+    >>> dates_to_texts(pl.DataFrame({"at": [datetime(2021, 10, 31, 0, 30)]})).item()
     '2021-10-31 00:30:00.000000'
     """
     return pl.DataFrame(

@@ -13,22 +13,22 @@ import pyarrow as pa
 
 from shoal.encoding.types import Ints
 from shoal.engines.blocks import BLOCK, codes_in, counts_in
-from shoal.engines.cutting import Tree, count_bins
+from shoal.engines.cutting import CutTree, count_bins
 
 
 @dataclass(frozen=True)
 class Bins:
     """Counts the records of a partition into the bins of their blocks."""
 
-    tree: Tree
-    places: Mapping[int, tuple[Ints, ...]]
+    tree: CutTree
+    indices: Mapping[int, tuple[Ints, ...]]
     schema = "node bigint, col int, bin int, combinations bigint, records bigint"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one table with the counts of all batches."""
         added: dict[tuple[int, int], tuple[Ints, Ints]] = {}
         for batch in batches:
-            found = count_bins(self.tree, self.places, codes_in(batch, "q"), counts_in(batch))
+            found = count_bins(self.tree, self.indices, codes_in(batch, "q"), counts_in(batch))
             for key, (more, heavier) in found.items():
                 old = added.get(key, (0, 0))
                 added[key] = (old[0] + more, old[1] + heavier)
@@ -47,7 +47,7 @@ class Bins:
 class Blocks:
     """Adds the block of each record."""
 
-    tree: Tree
+    tree: CutTree
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield each batch with one more column."""

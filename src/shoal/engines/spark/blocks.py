@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,15 +17,16 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.encoding.domains import STAR
+from shoal.encoding.types import Codes, Ints
 from shoal.engines.blocks import BLOCK, ERROR, HIGH, LOW, SPLIT, CutRequest, NumberedColumn
-from shoal.engines.counted import COUNTS
-from shoal.engines.cutting import Block, Cut, Tree, propose_cut
+from shoal.engines.counted import COUNTS, CountedTable
+from shoal.engines.cutter import BlockCutter
+from shoal.engines.cutting import Block, CutTree
 from shoal.engines.spark.binning import Bins, Blocks
 from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.lookup import checkpoint, count_cores, create, join_others, repeat
-from shoal.engines.spark.recount import moved_faults
-from shoal.engines.spark.tally import cache, collect, count_each
-from shoal.frequencies.frequencies import Classes, Frequencies
+from shoal.engines.spark.counting import cache, collect, count_each, name_columns
+from shoal.engines.spark.lookup import checkpoint, count_task_slots, create, join_others, repeat
+from shoal.engines.spark.recount import find_moved_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,9 +44,19 @@ _FORCED = "forced"
 @contextmanager
 def cut_table(table: SparkTable, combinations: DataFrame, request: CutRequest) -> Iterator[SparkCut]:
     """Cut a table, given also by its combinations, into blocks, which Spark keeps while they are searched."""
-    parts = max(count_cores(combinations.sparkSession), -(-table.count_combinations() // _IN_A_TASK))
+    parts = max(count_task_slots(combinations.sparkSession), -(-table.count_combinations() // _IN_A_TASK))
     with cache(_number(combinations.coalesce(parts), table.layout, request.columns)) as coded:
-        cutter = _Cutter(table, coded.where(~F.col(_FORCED)), request)
+        keys = [column.key for column in request.columns]
+        counter = _SparkCounter(
+            coded=coded.where(~F.col(_FORCED)),
+            numbers=[key for key in keys if key.startswith("q")],
+            sensitive=[key for key in keys if key.startswith("s")],
+        )
+
+        def tell(blocks: int) -> None:
+            table.stages.begin(f"Spark: cutting into blocks ({blocks})")
+
+        cutter = BlockCutter(counter, request.problem, table.block, tell)
         cutter.cut()
         yield SparkCut(table=table, coded=coded, cutter=cutter, texts=len(request.problem.columns))
 
@@ -68,7 +79,7 @@ class SparkCut:
 
     table: SparkTable
     coded: DataFrame
-    cutter: _Cutter
+    cutter: BlockCutter
     texts: int
     """How many texts are published of a record."""
 
@@ -104,59 +115,30 @@ class SparkCut:
         return SparkPieces(table=self.table, pieces=checkpoint(found))
 
 
-def _find_blocks(table: DataFrame, tree: Tree) -> DataFrame:
+def _find_blocks(table: DataFrame, tree: CutTree) -> DataFrame:
     """Return a table with the block of each record."""
     return table.mapInArrow(Blocks(tree), T.StructType([*table.schema.fields, T.StructField(BLOCK, T.LongType())]))
 
 
-@dataclass
-class _Cutter:
-    """Cuts all blocks that are too large, one cut each in a round, until none is or none can be cut."""
+@dataclass(frozen=True, kw_only=True)
+class _SparkCounter:
+    """Lets executors count; only sums come to the driver."""
 
-    table: SparkTable
     coded: DataFrame
-    request: CutRequest
-    tree: Tree = field(default_factory=Tree)
-    done: list[Block] = field(default_factory=list)
+    numbers: Sequence[str]
+    """The numbers of quasi-identifiers, ``q0``, …"""
+    sensitive: Sequence[str]
 
-    def __post_init__(self) -> None:
-        self.problem = self.request.problem
-        columns = self.problem.columns
+    def count_all(self) -> tuple[int, int]:
+        """Return how many combinations and how many records there are."""
         total = self.coded.agg(F.count(F.lit(1)), F.sum(COUNTS)).collect()[0]
-        tops = tuple(column.levels.size - 1 for column in columns)
-        self.open = [Block(0, (0,) * len(columns), tops, int(total[0]), int(total[1] or 0))]
-        self.numbers = [column.key for column in self.request.columns if column.key.startswith("q")]
-        self.sensitive = [column.key for column in self.request.columns if column.key.startswith("s")]
-        self.looks_at_values = any(set(model.needs) - {"counts"} for model in self.problem.models)
+        return int(total[0]), int(total[1] or 0)
 
-    def cut(self) -> None:
-        """Cut round by round."""
-        while self.open:
-            self.done += [block for block in self.open if block.combinations <= self.table.block]
-            self.open = [block for block in self.open if block.combinations > self.table.block]
-            if self.open:
-                self.table.stages.begin(f"Spark: cutting into blocks ({len(self.open) + len(self.done)})")
-                self._cut_once()
-
-    def _cut_once(self) -> None:
-        columns, least = self.problem.columns, self.problem.least_records
-        indices = {block.node: block.indices(columns) for block in self.open}
-        counts = self._count(indices)
-        found = [propose_cut(block, columns, indices[block.node], counts, least) for block in self.open]
-        self.done += [block for block, cut in found if cut is None]
-        cuts = [cut for _, cut in found if cut is not None]
-        tree = reduce(lambda grown, cut: grown.cut(cut.block.node, cut.column, cut.place), cuts, self.tree)
-        self.open = []
-        for cut, holds in zip(cuts, self._hold(tree, cuts), strict=True):
-            if holds:
-                self.tree = self.tree.cut(cut.block.node, cut.column, cut.place)
-                self.open += cut.halves(self.tree)
-            else:
-                self.open.append(replace(cut.block, refused=cut.block.refused | {cut.column}))
-
-    def _count(self, indices: dict[int, Any]) -> dict[tuple[int, int], Any]:
-        bins = Bins(self.tree, indices)
-        parts = self.coded.select(*self.numbers, COUNTS).mapInArrow(bins, Bins.schema)
+    def count_bins(
+        self, tree: CutTree, indices: Mapping[int, tuple[Ints, ...]]
+    ) -> dict[tuple[int, int], tuple[Ints, Ints]]:
+        """Return combinations and records of each bin."""
+        parts = self.coded.select(*self.numbers, COUNTS).mapInArrow(Bins(tree, indices), Bins.schema)
         sums = [F.sum(name).cast("bigint").alias(name) for name in ("combinations", "records")]
         counts = {}
         for (node, column), part in collect(parts.groupBy("node", "col", "bin").agg(*sums)).group_by("node", "col"):
@@ -166,24 +148,13 @@ class _Cutter:
             counts[int(node), int(column)] = (both[0], both[1])
         return counts
 
-    def _hold(self, tree: Tree, cuts: list[Cut]) -> list[bool]:
-        """Return for each cut whether both sides, each as one class, keep every promise."""
-        if not self.looks_at_values or not cuts:
-            return [True] * len(cuts)
+    def count_sensitive(self, tree: CutTree, nodes: Sequence[int]) -> tuple[Ints, Codes, Ints]:
+        """Return the sensitive values that occur in some blocks."""
         table = _find_blocks(self.coded.select(*self.numbers, *self.sensitive, COUNTS), tree)
-        sides = [int(tree.lefts[cut.block.node]) + right for cut in cuts for right in (0, 1)]
-        inside = table.where(F.col(BLOCK).isin(sides)).groupBy(BLOCK, *self.sensitive)
+        inside = table.where(F.col(BLOCK).isin(list(nodes))).groupBy(BLOCK, *self.sensitive)
         counted = collect(inside.agg(F.sum(COUNTS).cast("bigint").alias(COUNTS)))
-        frequencies = Frequencies(
-            np.zeros((1, len(self.numbers)), np.int32),
-            np.zeros(counted.height, np.int64),
-            counted[COUNTS].to_numpy(),
-            counted.select(self.sensitive).to_numpy().astype(np.int32),
-        )
-        index = {node: number for number, node in enumerate(sides)}
-        members = np.array([index[node] for node in counted[BLOCK].to_list()], np.int64)
-        held = self.problem.holds(Classes.of(frequencies, members, len(sides)))
-        return [bool(both) for both in np.asarray(held.reshape(-1, 2).all(axis=1))]
+        codes = counted.select(self.sensitive).to_numpy().astype(np.int32)
+        return counted[BLOCK].to_numpy(), codes, counted[COUNTS].to_numpy()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,14 +169,29 @@ class SparkPieces:
         """Quasi-identifier → the column of what is published of it."""
         return {name: f"t{index}" for index, name in enumerate(self.table.policy.quasi_identifiers)}
 
+    @property
+    def shown(self) -> dict[str, SparkColumn]:
+        """Published column → what is published of it, under its name in the published table."""
+        layout, texts = self.table.layout, self.texts
+        return {
+            name: F.col(texts.get(name) or layout.key(name)).alias(f"c{index}")
+            for index, name in enumerate(layout.published)
+        }
+
     def find_error(self) -> str:
         """Return why some block could not be searched; empty where all were."""
         broken = self.pieces.where(F.col(ERROR).isNotNull()).select(ERROR).orderBy(ERROR).take(1)
         return str(broken[0][0]) if broken else ""
 
-    def count_records(self) -> int:
-        """Return how many records were decided to be published."""
-        return int(self.pieces.agg(F.sum(COUNTS)).collect()[0][0] or 0)
+    def count(self) -> CountedTable:
+        """Return the records that were decided to be published, without columns that ride along."""
+        layout = self.table.layout
+        decided = self.pieces.select(
+            *(self.shown[name] for name in layout.published if name not in layout.others), COUNTS
+        )
+        keys = [name for name in decided.columns if name != COUNTS]
+        counts = collect(decided.groupBy(*keys).agg(F.sum(COUNTS).cast("bigint").alias(COUNTS)))
+        return name_columns(counts, Layout.lay_out_published(decided, layout.published, layout.others))
 
     def count_pairs(self) -> dict[str, pl.DataFrame]:
         """Return each value that a record holds with each text that it is published as, column by column."""
@@ -222,16 +208,13 @@ class SparkPieces:
         """Return the published table, sorted by what it shows."""
         self.table.stages.begin("Spark: writing what was decided")
         layout = self.table.layout
-        texts = {layout.key(name): text for name, text in self.texts.items()}
-        keys = layout.keys(layout.published)
-        shown = [F.col(texts.get(key, key)).alias(f"c{index}") for index, key in enumerate(keys)]
-        rest = [key for key in keys if key not in texts]
+        texts, shown = list(self.texts.values()), list(self.shown.values())
+        rest = layout.keys([name for name in layout.published if name not in self.texts])
         if not layout.others:
-            return self.table.hold_published(self._repeat(shown, [*texts.values(), *rest]), layout.published, list)
+            return self.table.hold_published(self._repeat(shown, [*texts, *rest]), layout.published, list)
         counted = layout.keys(layout.counted)
-        joined = join_others(layout.table, self.pieces, counted, rest, list(texts.values()))
-        joined = checkpoint(joined.orderBy(*texts.values(), *rest))
-        faults = partial(moved_faults, joined, layout.table, self.pieces, counted)
+        joined = checkpoint(join_others(layout.table, self.pieces, counted, rest, texts).orderBy(*texts, *rest))
+        faults = partial(find_moved_faults, joined, layout.table, self.pieces, counted)
         return self.table.hold_published(joined.select(*shown), layout.published, faults)
 
     def _repeat(self, shown: Sequence[SparkColumn], order: Sequence[str]) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812
 
 from shoal.engines.columns import LARGEST, beyond_calendar, beyond_numbers
-from shoal.engines.memory.files import require_names
+from shoal.engines.texts import require_names
 from shoal.errors import Fault, Misfit, TableError
 from shoal.policy import Policy
 from shoal.policy.presets import SAFE_HARBOR
@@ -45,14 +45,14 @@ class Layout:
         require_names(names)
         shown = tuple(published_columns(names, policy))
         looked_at = {policy.subject, policy.survey_weight, *policy.requested_k, *policy.pseudonyms}
-        roles = {*policy.quasi_identifiers, *policy.sensitive, *looked_at}
-        if SAFE_HARBOR in policy.presets:  # it looks at the values of every column
+        roles = {*policy.quasi_identifiers, *policy.sensitive, *policy.treatments, *looked_at}
+        if SAFE_HARBOR in policy.presets or policy.hygiene.looks_at_all_cells:  # values of every column are looked at
             roles |= {*names} - {*policy.identifiers}
         counted = tuple(name for name in names if name in roles)
         others = tuple(name for name in shown if name not in roles)
         used = {*counted, *others}
         columns = [
-            plain(f"c{index}", field.dataType, name).alias(f"c{index}")
+            to_plain_column(f"c{index}", field.dataType, name).alias(f"c{index}")
             for index, (name, field) in enumerate(zip(names, table.schema.fields, strict=True))
             if name in used
         ]
@@ -119,7 +119,7 @@ class Layout:
 
 
 def _is_beyond(column: Column, kind: T.DataType) -> Column:
-    """Return whether a value is one that no release holds, as :func:`shoal.engines.columns.plain` says it."""
+    """Return whether a value is one that no release holds, as :func:`shoal.engines.columns.to_plain` says it."""
     if isinstance(kind, T.DoubleType):
         return F.abs(column) > LARGEST
     if isinstance(kind, (T.DateType, T.TimestampNTZType)):
@@ -127,12 +127,25 @@ def _is_beyond(column: Column, kind: T.DataType) -> Column:
     return F.lit(False)
 
 
+def find_repeating(table: DataFrame, names: Sequence[str]) -> list[str]:
+    """Return which of some columns hold a value in more than one record."""
+    numbered, places = number_columns(table), {name: index for index, name in enumerate(table.columns)}
+    found = []
+    for name in names:
+        value = F.col(f"c{places[name]}").cast("string").alias("value")
+        counts = (
+            numbered.select(value).where((F.col("value") != "") & (F.col("value") != "NaN")).groupBy("value").count()
+        )
+        found += [] if counts.where(F.col("count") > 1).isEmpty() else [name]
+    return found
+
+
 def number_columns(table: DataFrame) -> DataFrame:
     """Return a table whose columns are called ``c0``, ``c1``, …"""
     return table.toDF(*(f"c{index}" for index in range(len(table.columns))))
 
 
-def plain(key: str, kind: T.DataType, name: str) -> Column:
+def to_plain_column(key: str, kind: T.DataType, name: str) -> Column:
     """Return a column of a plain type, as :mod:`shoal.engines.columns` does: no NaN, no -0.0, no empty text, no
     zone."""
     column = F.col(key)
@@ -160,8 +173,8 @@ def moments(microseconds: Column) -> Column:
     return F.lit("1970-01-01").cast("timestamp_ntz") + F.make_dt_interval(secs=seconds)
 
 
-def in_texts(table: DataFrame) -> DataFrame:
-    """Return a table whose moments are texts, as :func:`shoal.engines.memory.write.in_texts` writes them.
+def moments_to_texts(table: DataFrame) -> DataFrame:
+    """Return a table whose moments are texts, as :func:`shoal.engines.memory.write.dates_to_texts` writes them.
 
     Its columns must have names of our own.
     """

@@ -14,19 +14,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from shoal.encoding.types import Progress, silent
-from shoal.engines.base import RowMapping
+from shoal.engines.base import RowMapping, TableEngine
 from shoal.engines.blocks import CutRequest
 from shoal.engines.counted import COUNTS, CountedTable
 from shoal.engines.locations import Location
 from shoal.engines.spark.blocks import SparkCut, cut_table
-from shoal.engines.spark.columns import Layout
-from shoal.engines.spark.files import describe_files, find_inputs, locate, read_parts, reopen_files, write_files
+from shoal.engines.spark.columns import Layout, find_repeating
+from shoal.engines.spark.counting import collect, count_combinations, count_marginals, keep, name_columns
+from shoal.engines.spark.files import (
+    describe_files,
+    find_inputs,
+    locate,
+    read_parts,
+    reopen_files,
+    sort_by_file,
+    write_files,
+)
 from shoal.engines.spark.lookup import checkpoint, create, expand_counts, join_others
-from shoal.engines.spark.marginals import count_marginals
-from shoal.engines.spark.progress import Stages, watched
-from shoal.engines.spark.recount import moved_faults
+from shoal.engines.spark.progress import Stages, watch_stages
+from shoal.engines.spark.recount import find_moved_faults
 from shoal.engines.spark.sessions import translate_errors
-from shoal.engines.spark.tally import collect, count_combinations, keep, name_columns
 from shoal.errors import Fault, OverBudget
 from shoal.policy import Policy
 
@@ -37,7 +44,7 @@ BLOCK = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparkTable:
+class SparkTable(TableEngine):
     """A Spark table, the original one or what is published of it.
 
     Quasi-identifiers, sensitive columns and persons are counted. Other columns that are published as they are *ride
@@ -46,7 +53,6 @@ class SparkTable:
 
     name: ClassVar[str] = "spark"
     formats: ClassVar[tuple[str, ...]] = ("parquet", "csv", "jsonl")
-    default_format: ClassVar[str] = "parquet"
     reads_late: ClassVar[bool] = True
 
     layout: Layout
@@ -57,10 +63,16 @@ class SparkTable:
     """Where there are more: about how many of them are searched at a time, on one core of an executor."""
     named: tuple[str, ...] = ()
     """Columns that are not counted, and told by their names: that they are there is known, what they hold is not."""
+    is_reopened: bool = False
+    """Whether it was read back from files, whose order Spark does not keep."""
     find_uncounted_faults: Callable[[], list[Fault]] = field(default=list, repr=False, compare=False)
     """Finds what is wrong with columns that ride along."""
+    find_repeating_columns: Callable[[Sequence[str]], list[str]] = field(
+        default=lambda names: [], repr=False, compare=False
+    )
+    """Finds which columns, counted or not, hold a value in more than one record."""
     stages: Stages = field(default_factory=lambda: Stages(silent), repr=False, compare=False)
-    _kept: dict[str, DataFrame] = field(default_factory=dict, repr=False, compare=False)
+    _cached: dict[str, DataFrame] = field(default_factory=dict, repr=False, compare=False)
     """The combinations, which Spark keeps while they are looked at more than once."""
 
     @classmethod
@@ -69,7 +81,13 @@ class SparkTable:
         layout = Layout.of(table, policy)
         named = tuple(policy.identifiers)
         return cls(
-            layout=layout, policy=policy, fits=fits, block=block, named=named, find_uncounted_faults=layout.other_faults
+            layout=layout,
+            policy=policy,
+            fits=fits,
+            block=block,
+            named=named,
+            find_uncounted_faults=layout.other_faults,
+            find_repeating_columns=partial(find_repeating, table),
         )
 
     @property
@@ -97,11 +115,11 @@ class SparkTable:
     def watch(self, progress: Progress) -> Iterator[Progress]:
         """Tell the stages of Spark, and its errors in words; what was kept meanwhile is let go."""
         try:
-            with translate_errors(), watched(self.layout.table.sparkSession, progress) as stages:
+            with translate_errors(), watch_stages(self.layout.table.sparkSession, progress) as stages:
                 yield stages.tell
         finally:
-            while self._kept:
-                self._kept.popitem()[1].unpersist()
+            while self._cached:
+                self._cached.popitem()[1].unpersist()
 
     def telling(self, progress: Progress) -> SparkTable:
         """Return the same table, whose work is told."""
@@ -128,21 +146,25 @@ class SparkTable:
             counts = collect(self._combinations)
         return name_columns(counts, self.layout, self.named)
 
+    def count_records(self) -> int:
+        """Return how many records Spark counts without grouping them."""
+        return self.layout.table.count()
+
     @property
     def _combinations(self) -> DataFrame:
-        if "combinations" not in self._kept:
+        if "combinations" not in self._cached:
             keys = self.layout.keys(self.layout.counted)
-            self._kept["combinations"] = keep(count_combinations(self.layout.table, keys))
-        return self._kept["combinations"]
+            self._cached["combinations"] = keep(count_combinations(self.layout.table, keys))
+        return self._cached["combinations"]
 
     def count_combinations(self) -> int:
         """Return how many distinct combinations of the counted columns there are."""
         return self._combinations.count()
 
-    def count_marginals(self) -> CountedTable:
+    def count_marginals(self, policy: Policy) -> CountedTable:
         """Return each column counted by itself, the sensitive ones together."""
         self.stages.begin("Spark: counting each column")
-        return count_marginals(self._combinations, self.layout, self.policy)
+        return count_marginals(self._combinations, self.layout, policy)
 
     def cut(self, request: CutRequest) -> AbstractContextManager[SparkCut]:
         """Cut the table into blocks of so many combinations."""
@@ -165,7 +187,7 @@ class SparkTable:
         made = {
             name: f"t{index}"
             for index, name in enumerate(mapping.published.frame.columns)
-            if name in quasi or name not in layout.names
+            if name in quasi or name in self.policy.treated or name not in layout.names
         }
         keys = layout.keys(layout.counted)
         pieces = create(layout.table.sparkSession, _divide(mapping, layout, made))
@@ -176,7 +198,7 @@ class SparkTable:
         # in the order of one machine: by what classes show, then by all else
         joined = checkpoint(joined.orderBy(*(columns[name] for name in (*quasi, *rest))))
         table = joined.select(*(F.col(columns[name]).alias(f"c{index}") for index, name in enumerate(names)))
-        return self.hold_published(table, names, partial(moved_faults, joined, layout.table, pieces, keys))
+        return self.hold_published(table, names, partial(find_moved_faults, joined, layout.table, pieces, keys))
 
     def hold_published(
         self, table: DataFrame, names: Sequence[str], find_faults: Callable[[], list[Fault]]
@@ -184,7 +206,11 @@ class SparkTable:
         """Return a published table, whose columns are called ``c0``, ``c1``, …, and who finds what is wrong with
         it."""
         layout = Layout.lay_out_published(table, names, self.layout.others)
-        return replace(self, layout=layout, fits=None, named=(), find_uncounted_faults=find_faults, _kept={})
+        return replace(self, layout=layout, fits=None, named=(), find_uncounted_faults=find_faults, _cached={})
+
+    def find_repeating(self, names: Sequence[str]) -> list[str]:
+        """Let Spark look for a value that stands in two records."""
+        return self.find_repeating_columns(names)
 
     def uncounted_faults(self) -> list[Fault]:
         """Return what is wrong with columns that ride along; of files, cell by cell with all others."""
@@ -201,7 +227,7 @@ class SparkTable:
     def reopen(self, path: Location, format: str) -> SparkTable:
         """Return files that were written, in the types of what was written into them."""
         table, names, find_faults = reopen_files(self.native, path, format, compares=bool(self.uncounted))
-        return self.hold_published(table, names, find_faults)
+        return replace(self.hold_published(table, names, find_faults), is_reopened=True)
 
     def head(self, records: int) -> pl.DataFrame:
         """Return the first records, partition by partition."""
@@ -209,7 +235,7 @@ class SparkTable:
         names = [self.columns[int(key[1:])] for key in table.columns]
         schema = collect(table.limit(0)).schema
         # taken, not collected: only that keeps the order of partitions on a cluster
-        rows = [tuple(row) for row in table.take(records)]
+        rows = [tuple(row) for row in (sort_by_file(table) if self.is_reopened else table).take(records)]
         first = pl.DataFrame(rows, schema=schema, orient="row")
         return pl.DataFrame({name: first[key] for name, key in zip(names, table.columns, strict=True)})
 
@@ -220,10 +246,6 @@ class SparkTable:
     def container_bytes(self, path: Location, format: str) -> bytes:
         """Return what Spark writes around the cells, and cells that it writes otherwise than one machine."""
         return describe_files(self.native, path, format)
-
-    def sample_size(self, columns: int) -> int | None:
-        """Return ``None``: statistics are made of what the driver holds."""
-        return None
 
     def describe(self) -> dict[str, Any]:
         """Return the name and the version of Spark."""

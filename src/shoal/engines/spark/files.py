@@ -13,11 +13,10 @@ from pyspark.sql import types as T  # noqa: N812
 
 from shoal.engines.locations import Location, list_folder, move, read_blocks, remove
 from shoal.engines.memory.write import ENDINGS
-from shoal.engines.spark.columns import in_texts, number_columns
-from shoal.engines.spark.columns import plain as to_plain
+from shoal.engines.spark.columns import moments_to_texts, number_columns, to_plain_column
 from shoal.engines.spark.hadoop import HadoopPath, restore_address
-from shoal.engines.spark.reading import in_order, read
-from shoal.engines.spark.recount import other_faults
+from shoal.engines.spark.reading import in_order, read_spark
+from shoal.engines.spark.recount import find_other_faults
 from shoal.errors import Fault, WriteError
 
 _OPTIONS = {
@@ -67,7 +66,7 @@ def _save(table: DataFrame, path: Location, format: str) -> None:
 
 def _to_written(table: DataFrame, format: str) -> DataFrame:
     """Return a table in the types that it has in a file."""
-    return table if format == "parquet" else in_texts(number_columns(table)).toDF(*table.columns)
+    return table if format == "parquet" else moments_to_texts(number_columns(table)).toDF(*table.columns)
 
 
 def read_parts(path: Location) -> Iterator[bytes]:
@@ -113,7 +112,7 @@ def reopen_files(
         Whether to compare cells also where the columns that are counted tell all: other formats are always compared.
     """
     expected = _to_written(table, format)
-    found = read(table.sparkSession, path.resolve().as_uri(), types=False, schema=expected.schema)
+    found = read_spark(table.sparkSession, path.resolve().as_uri(), types=False, schema=expected.schema)
     stray = partial(_stray_faults, path, format)
     if sorted(found.columns) != sorted(expected.columns):
         fault = Fault("the file's columns are not the release's", got=", ".join(found.columns))
@@ -121,12 +120,18 @@ def reopen_files(
     found = in_order(found, expected.columns)
     typed = _in_types_of(table, found)
     kinds = _kinds(table)
-    values = typed.select(*(to_plain(key, kinds[key], key).alias(key) for key in typed.columns))
+    values = typed.select(*(to_plain_column(key, kinds[key], key).alias(key) for key in typed.columns))
     if not compares and format == "parquet":
         return values, found.columns, stray
     written = _in_types_of(found, expected)
-    cells = partial(other_faults, number_columns(found), written, written.columns)
+    cells = partial(find_other_faults, number_columns(found), written, written.columns)
     return values, found.columns, lambda: [*stray(), *cells()]
+
+
+def sort_by_file(table: DataFrame) -> DataFrame:
+    """Return the records of a folder in the order of its files: Spark reads the largest first."""
+    numbered = table.withColumn("file", F.input_file_name()).withColumn("place", F.monotonically_increasing_id())
+    return numbered.orderBy("file", "place").select(*table.columns)
 
 
 def _stray_faults(path: Location, format: str) -> list[Fault]:

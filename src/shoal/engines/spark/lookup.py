@@ -63,7 +63,7 @@ def expand_counts(spark: SparkSession, frame: pl.DataFrame) -> DataFrame:
     keys = [name for name in frame.columns if name != COUNTS]
     records = int(frame[COUNTS].sum())
     table = create(spark, cut_counts(frame))
-    parts = max(-(-records // LARGEST_FILE), count_cores(spark))
+    parts = max(-(-records // LARGEST_FILE), count_task_slots(spark))
     return repeat(table.coalesce(parts), keys)
 
 
@@ -116,7 +116,7 @@ def checkpoint(table: DataFrame) -> DataFrame:
     return table.localCheckpoint(eager=True, storageLevel=level)
 
 
-def count_cores(spark: SparkSession) -> int:
+def count_task_slots(spark: SparkSession) -> int:
     """Return how many tasks Spark does at the same time."""
     context = getattr(spark, "_sc", None)
     return int(context.defaultParallelism) if context is not None else 2

@@ -48,7 +48,7 @@ class Stages:
 
 
 @contextmanager
-def watched(spark: SparkSession, progress: Progress) -> Iterator[Stages]:
+def watch_stages(spark: SparkSession, progress: Progress) -> Iterator[Stages]:
     """Tell the stages of Spark to a caller until this ends; a session of Spark Connect tells none."""
     stages, over = Stages(progress), Event()
     context = None if progress is silent else getattr(spark, "_sc", None)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from shoal.errors import Fault
 
 
-def moved_faults(joined: DataFrame, original: DataFrame, pieces: DataFrame, keys: Sequence[str]) -> list[Fault]:
+def find_moved_faults(joined: DataFrame, original: DataFrame, pieces: DataFrame, keys: Sequence[str]) -> list[Fault]:
     """Return a fault where a record does not stand beside the texts that were decided for what it holds.
 
     Parameters
@@ -25,7 +25,7 @@ def moved_faults(joined: DataFrame, original: DataFrame, pieces: DataFrame, keys
         The columns that were counted.
     """
     rows = [name for name in joined.columns if not name.startswith("t")]
-    if faults := other_faults(joined, original, rows):
+    if faults := find_other_faults(joined, original, rows):
         return faults
     pair = [*keys, *(name for name in joined.columns if name.startswith("t"))]
     mark = F.xxhash64(*pair).cast("decimal(38,0)")
@@ -35,7 +35,7 @@ def moved_faults(joined: DataFrame, original: DataFrame, pieces: DataFrame, keys
     return [Fault("records stand beside other texts than were decided for them", got=f"{decided[0]} were decided")]
 
 
-def other_faults(published: DataFrame, original: DataFrame, keys: Sequence[str]) -> list[Fault]:
+def find_other_faults(published: DataFrame, original: DataFrame, keys: Sequence[str]) -> list[Fault]:
     """Return a fault where columns that are published as they are hold what the original does not, or not so often."""
     if not keys:
         return []

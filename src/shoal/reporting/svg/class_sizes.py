@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.encoding.types import Ints
 from shoal.reporting.formatting import format_count
 from shoal.reporting.svg.elements import (
     AFTER,
@@ -77,7 +78,7 @@ def bin_class_sizes(sizes: npt.ArrayLike, asked: int | None = None, most: int = 
     return [*bins, Bin(above, None, counts[number_of])] if highest >= above else bins
 
 
-def _top(values: npt.NDArray[np.int64]) -> int:
+def _top(values: Ints) -> int:
     """Return where the bins end: a few classes far above the others must not squeeze them into one bar."""
     low, most, highest = int(values.min()), int(np.quantile(values, 0.99, method="lower")), int(values.max())
     return highest if highest - low <= 1.3 * (most - low) + 12 else most + 1

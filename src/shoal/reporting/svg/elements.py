@@ -9,6 +9,7 @@ from html import escape
 from typing import NamedTuple, TypedDict, Unpack
 
 INK, MUTED, LINE, GRID = "#1d2733", "#5a6775", "#c3ccd5", "#e3e8ed"
+Color = tuple[int, int, int]
 AFTER, BEFORE, ALARM = "#35658f", "#aab6c3", "#a83a32"
 _NARROWEST = 0.38
 """The width of a narrow letter, in sizes of the font."""
@@ -34,6 +35,13 @@ def draw_line(x: float, y: float, to_x: float, to_y: float, color: str, dash: st
     """Draw a line."""
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return f'<line x1="{px(x)}" y1="{px(y)}" x2="{px(to_x)}" y2="{px(to_y)}" stroke="{color}"{dashed}/>'
+
+
+def draw_polyline(points: Iterable[tuple[float, float]], color: str, dash: str = "") -> str:
+    """Draw a line through points."""
+    path = " ".join(f"{px(x)},{px(y)}" for x, y in points)
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"{dashed}/>'
 
 
 class TextStyle(TypedDict, total=False):
@@ -81,10 +89,23 @@ class Rect(NamedTuple):
     height: float
 
 
+def mix_colors(light: Color, dark: Color, part: float) -> str:
+    """Return a colour between two."""
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(light, dark, strict=True))
+
+
 def draw_rect(rect: Rect, color: str, title: str = "", look: str = "") -> str:
     """Draw a rectangle; ``look`` is said in SVG's own attributes."""
     placed = f'x="{px(rect.x)}" y="{px(rect.y)}" width="{px(rect.width)}" height="{px(rect.height)}"'
     return f'<rect {placed} fill="{color}"{look}>{draw_title(title)}</rect>'
+
+
+def draw_key(x: float, y: float, side: float, step: float, size: float) -> str:
+    """Say which colour is before, which after."""
+    return "".join(
+        draw_rect(Rect(at, y, side, side), color) + draw_text(at + 1.5 * side, y + side / 2 + 4, words, size=size)
+        for at, color, words in ((x, BEFORE, "before"), (x + step, AFTER, "after"))
+    )
 
 
 def draw_frame(width: float, height: float, title: str, parts: Iterable[str]) -> str:
@@ -146,14 +167,19 @@ def shorten_text(word: str, room: float, size: float) -> str:
 
 
 class Scale:
-    """Where a number lies on an axis: by its logarithm where asked, and where the numbers span more than 1 : 100."""
+    """Where a number lies on an axis: by its logarithm where asked, and where the numbers span more than 1 : 100.
 
-    def __init__(self, values: Iterable[float], start: float, end: float, *, log: bool | None = None) -> None:
+    Without ``zero`` the axis begins at the least number, else at 0 where none is below.
+    """
+
+    def __init__(
+        self, values: Iterable[float], start: float, end: float, *, log: bool | None = None, zero: bool = True
+    ) -> None:
         known = list(values)
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
         self.log = low > 0 and high / low > 100 if log is None else log
-        if not self.log:
-            low = min(low, 0.0) if high > 0 else low
+        if zero and not self.log and high > 0:
+            low = min(low, 0.0)
         self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:

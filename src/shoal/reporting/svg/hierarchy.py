@@ -20,6 +20,7 @@ from shoal.reporting.svg.elements import (
     draw_text,
     estimate_width,
     list_ticks,
+    mix_colors,
     replace_unprintable,
     shorten_text,
 )
@@ -209,9 +210,8 @@ def _from_top(rows: Sequence[Row], title: str, total: int, scale: tuple[float, f
         cells = _cells(placed, WIDTH - _GUTTER)
         tall = _tall(cells)
         middle = y + tall / 2
-        drawn.append(
-            _text(2, middle - 2 if tall >= _LEAST else middle + 4, f"level {row.level}", size=12, color=INK, bold=True)
-        )
+        baseline = middle - 2 if tall >= _LEAST else middle + 4
+        drawn.append(_text(2, baseline, f"level {row.level}", size=12, color=INK, bold=True))
         if tall >= _LEAST:
             drawn.append(_text(2, middle + 12, _format_nodes(len(row.nodes), row.level)))
         else:
@@ -279,13 +279,11 @@ def _box(box: Rect, cell: Cell, total: int) -> str:
 
 
 def _describe_cell(cell: Cell, total: int) -> str:
-    """What a reader is told who points at a box."""
     node = cell.nodes[0]
     records = f"{_format_plural(cell.records, 'record')} ({format_share(cell.records / total)})"
     if len(cell.nodes) > 1:
-        return (
-            f"{format_count(len(cell.nodes))} labels, {display_name(node)} to {display_name(cell.nodes[-1])}: {records}"
-        )
+        ends = f"{display_name(node)} to {display_name(cell.nodes[-1])}"
+        return f"{format_count(len(cell.nodes))} labels, {ends}: {records}"
     values = _format_plural(node.values, "value")
     return f"{display_name(node)}: {records}, {values}, distortion {format_number(float(node.distortion))}"
 
@@ -300,8 +298,7 @@ def _format_plural(number: int, word: str) -> str:
 
 def _color(part: float) -> str:
     # by the cube root, so that one record in a thousand still differs from none
-    strength = _clip(part) ** (1 / 3)
-    return "#" + "".join(f"{round(a + (b - a) * strength):02x}" for a, b in zip(_PALE, _DARK, strict=True))
+    return mix_colors(_PALE, _DARK, _clip(part) ** (1 / 3))
 
 
 def _on(part: float) -> tuple[str, str]:

@@ -48,14 +48,7 @@ def fits_whole(space: Space) -> bool:
 
 
 def draw_lattice(space: Space) -> str:
-    """Draw a lattice: every node if they are few, else a summary and the surroundings of the optimum.
-
-    Examples
-    --------
-    >>> node = {"levels": {"age": 0}, "k": 2, "suppressed": 0, "allowed": 0, "losses": {"lm": 0.0}}
-    >>> "⟨0⟩" in draw_lattice(Space.of([node]))
-    True
-    """
+    """Draw a lattice: every node if they are few, else a summary and the surroundings of the optimum."""
     wide, tall, parts = lattice_sheet(space)
     return draw_sheet(
         wide, tall, f"Generalization lattice of {', '.join(space.columns)}", describe_lattice(space), parts
@@ -100,7 +93,6 @@ def _below(above: Sheet, under: Sheet) -> Sheet:
 
 
 def _key(space: Space) -> Sheet:
-    """Say what colours and labels mean."""
     at, parts = 12.0, []
     for kind, words in KINDS.items():
         parts.append(_frame(Rect(at, 9, 22, 14), kind))
@@ -209,7 +201,6 @@ def _frame(rect: Rect, kind: str, full: str = "") -> str:
 
 
 def _describe_node(point: Point, space: Space) -> str:
-    """What a reader is told who points at a node."""
     levels = ", ".join(f"{name} {level}" for name, level in zip(space.columns, point.levels, strict=True))
     suppressed, allowed = format_count(point.suppressed), format_count(point.allowed)
     parts = [

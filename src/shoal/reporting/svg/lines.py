@@ -6,14 +6,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shoal.reporting.svg.elements import GRID, INK, draw_line, draw_sheet, draw_text, draw_title, list_ticks, px
+from shoal.reporting.svg.elements import (
+    ALARM,
+    GRID,
+    INK,
+    Scale,
+    draw_line,
+    draw_polyline,
+    draw_sheet,
+    draw_text,
+    draw_title,
+    list_ticks,
+    px,
+)
 
 COLOURS = ("#1b6ca8", "#c1662f", "#2e8b57", "#8e44ad", "#b8860b", "#20b2aa", "#5a6775")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 """With the colours, so that lines are told apart in grey too."""
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 380, 280, 62, 14, 34, 44
 _COLUMNS = 2
-_ALARM = "#a83a32"
 _FEW = 20
 """So many values of the axis are written as they are."""
 
@@ -68,22 +79,18 @@ def draw_panels(charts: Sequence[Panel], title: str = "") -> str:
         parts += [f'<g transform="translate({x} {y})">', *_chart(chart, signs), "</g>"]
     for index, name in enumerate(names):
         left, down = 24 + index % across * (width - 24) / across, rows * _HEIGHT + 12 + index // across * 18
-        parts += _sign(left, down, index, dots=any(chart.dots for chart in charts))
+        parts.append(_stroke([(left, down), (left + 26, down)], index))
+        if any(chart.dots for chart in charts):
+            parts.append(_dot(left + 13, down, index))
         parts.append(draw_text(left + 34, down + 4, name, size=11))
     height = rows * _HEIGHT + 18 * math.ceil(len(names) / across) + 14
     title = title or "; ".join(chart.title for chart in charts)
     return draw_sheet(width, height, title, f"Lines: {', '.join(names)}", parts) + "\n"
 
 
-def _sign(x: float, y: float, number: int, *, dots: bool) -> list[str]:
-    return [_stroke([(x, y), (x + 26, y)], number), *([_dot(x + 13, y, number)] if dots else [])]
-
-
 def _stroke(points: Points, number: int) -> str:
-    path = " ".join(f"{px(x)},{px(y)}" for x, y in points)
     dash = DASHES[number // len(COLOURS) % len(DASHES) or number % len(DASHES)]
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'<polyline points="{path}" fill="none" stroke="{_colour(number)}" stroke-width="2"{dashed}/>'
+    return draw_polyline(points, _colour(number), dash)
 
 
 def _colour(number: int) -> str:
@@ -91,65 +98,45 @@ def _colour(number: int) -> str:
 
 
 def _dot(x: float, y: float, number: int, title: str = "") -> str:
-    """A point of a line."""
     around = _SHAPES[number % len(_SHAPES)]
     corners = " ".join(f"{px(x + dx)},{px(y + dy)}" for dx, dy in around)
     return f'<polygon points="{corners}" fill="{_colour(number)}">{draw_title(title)}</polygon>'
-
-
-@dataclass(frozen=True)
-class _Axes:
-    """Where points of one chart lie."""
-
-    left: float
-    right: float
-    low: float
-    high: float
-    logarithmic: bool
-
-    def x(self, value: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - self.left) / ((self.right - self.left) or 1)
-
-    def y(self, value: float) -> float:
-        share = (value - self.low) / ((self.high - self.low) or 1)
-        if self.logarithmic:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share
 
 
 def _chart(chart: Panel, signs: Signs) -> list[str]:
     points = chart.points or [(0.0, 1.0)]
     heights = [y for _, y in points] + ([] if chart.mark is None else [chart.mark])
     ticks = _powers(heights) if chart.logarithmic else _even(heights)
-    axes = _Axes(min(x for x, _ in points), max(x for x, _ in points), ticks[0], ticks[-1], chart.logarithmic)
+    across = Scale((x for x, _ in points), _LEFT, _WIDTH - _RIGHT, log=False, zero=False)
+    up = Scale(ticks, _HEIGHT - _BOTTOM, _TOP, log=chart.logarithmic)
     parts = [draw_text(_LEFT, 20, chart.title, color=INK, bold=True, size=11)]
     for tick in ticks:
-        parts.append(draw_line(_LEFT, axes.y(tick), _WIDTH - _RIGHT, axes.y(tick), GRID))
-        parts.append(draw_text(_LEFT - 6, axes.y(tick) + 4, f"{tick:,.10g}", anchor="end", size=11))
+        parts.append(draw_line(_LEFT, up(tick), _WIDTH - _RIGHT, up(tick), GRID))
+        parts.append(draw_text(_LEFT - 6, up(tick) + 4, f"{tick:,.10g}", anchor="end", size=11))
     parts += [
-        draw_text(axes.x(x), _HEIGHT - 28, f"{x:g}", anchor="middle", size=11)
-        for x in _apart([x for x, _ in points], axes)
+        draw_text(across(x), _HEIGHT - 28, f"{x:g}", anchor="middle", size=11)
+        for x in _apart([x for x, _ in points], across)
     ]
     parts.append(draw_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 12, chart.across, anchor="middle", size=11))
     if chart.mark is not None:
-        parts.append(draw_line(_LEFT, axes.y(chart.mark), _WIDTH - _RIGHT, axes.y(chart.mark), _ALARM, dash="4 3"))
+        parts.append(draw_line(_LEFT, up(chart.mark), _WIDTH - _RIGHT, up(chart.mark), ALARM, dash="4 3"))
     for name, drawn in chart.lines.items():
         known = [(x, y) for x, y in drawn if y > 0 or not chart.logarithmic]
-        parts.append(_stroke([(axes.x(x), axes.y(y)) for x, y in known], signs[name]))
+        parts.append(_stroke([(across(x), up(y)) for x, y in known], signs[name]))
         if chart.dots:
             titles = [f"{name}, {chart.across} {x:g}: {y:.4g}" for x, y in known]
             spots = zip(known, titles, strict=True)
-            parts += [_dot(axes.x(x), axes.y(y), signs[name], title) for (x, y), title in spots]
+            parts += [_dot(across(x), up(y), signs[name], title) for (x, y), title in spots]
     return parts
 
 
-def _apart(values: Sequence[float], axes: _Axes) -> list[float]:
+def _apart(values: Sequence[float], across: Scale) -> list[float]:
     """Return what can be written under an axis without touching: the values themselves if few, else round numbers."""
     shown: list[float] = []
     few = sorted(set(values))
-    for value in few if len(few) <= _FEW else list_ticks(axes.left, axes.right):
+    for value in few if len(few) <= _FEW else list_ticks(across.low, across.high):
         room = 6.5 * (len(f"{value:g}") + 1)
-        if not shown or axes.x(value) - axes.x(shown[-1]) >= room:
+        if not shown or across(value) - across(shown[-1]) >= room:
             shown.append(value)
     return shown
 

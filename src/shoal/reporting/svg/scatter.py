@@ -32,12 +32,6 @@ def draw_scatter(space: Space) -> str:
     """Draw k, with nothing suppressed, on a logarithmic axis against the loss of every node.
 
     Dots that fall on the same pixel are drawn once, so the drawing of any number of nodes stays small.
-
-    Examples
-    --------
-    >>> node = {"levels": {"age": 0}, "k": 2, "suppressed": 0, "allowed": 0, "losses": {"lm": 0.0}}
-    >>> draw_scatter(Space.of([node], asked=2)).startswith("<svg")
-    True
     """
     title = f"k against {space.loss} of every node"
     height, parts = scatter_sheet(space)
@@ -176,5 +170,4 @@ def _legend(space: Space) -> Iterable[str]:
 
 
 def _round(mark: float) -> str:
-    """A round number of an axis."""
     return format_brief(mark) if abs(mark) >= 10_000 else f"{mark:,.10g}"

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Floats, Ints
 from shoal.utility.statistics.threads import one_blas_thread
 
 Points = npt.NDArray[np.float32]
@@ -71,10 +71,12 @@ def find_clusters(
     rng = np.random.default_rng(seed)
     tables = (original, published)
     drawn = [rows(np.sort(rng.choice(count, min(count, _SAMPLE), replace=False))) for rows, count in tables]
-    centres = _centres(np.concatenate(drawn), clusters, rng)
+    centres = place_centres(np.concatenate(drawn), clusters, rng)
     held = [
         sum(
-            np.bincount(_nearest(rows(np.arange(at, min(at + _BLOCK, count))), centres), minlength=len(centres))
+            np.bincount(
+                assign_to_centres(rows(np.arange(at, min(at + _BLOCK, count))), centres), minlength=len(centres)
+            )
             for at in range(0, count, _BLOCK)
         )
         for rows, count in tables
@@ -82,15 +84,16 @@ def find_clusters(
     return cluster_utility(held[0], held[1])
 
 
-def _nearest(points: Points, centres: Points) -> npt.NDArray[np.intp]:
+def assign_to_centres(points: Points, centres: Points) -> npt.NDArray[np.intp]:
+    """Return for each point the centre that is nearest."""
     return np.asarray(np.argmin((centres**2).sum(axis=1) - 2.0 * (points @ centres.T), axis=1))
 
 
-def _centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
+def place_centres(points: Points, clusters: int, rng: np.random.Generator) -> Points:
     """Return the centres that k-means ends at."""
     centres = _choose_centres(points, clusters, rng)
     for _ in range(ROUNDS if len(centres) > 1 else 0):
-        members = _nearest(points, centres)
+        members = assign_to_centres(points, centres)
         order = np.argsort(members, kind="stable")
         counts = np.bincount(members, minlength=len(centres))
         filled = counts > 0
@@ -118,6 +121,6 @@ def _choose_centres(points: Points, clusters: int, rng: np.random.Generator) -> 
     return points[chosen]
 
 
-def _measure_gaps(points: Points, index: int) -> npt.NDArray[np.float64]:
+def _measure_gaps(points: Points, index: int) -> Floats:
     """The squared distance of all points from one of them."""
     return np.asarray(((points - points[index]) ** 2).sum(axis=1), np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.encoding.types import Floats, Ints
-from shoal.utility.statistics.covers import Covers
+from shoal.utility.statistics.covers import CoveredValues
 
 Features = npt.NDArray[np.float32]
 
@@ -31,7 +31,7 @@ class ColumnPair:
     """The place of each original record's value; -1 where it is missing, and that is no value."""
     texts: Ints
     """The number of each published record's text."""
-    covers: Covers
+    covers: CoveredValues
     """The values that each text could stand for."""
     ordered: bool = False
     """Whether neighbours among the values are near each other."""
@@ -54,6 +54,13 @@ class ColumnPair:
         assert self.numbers is not None, "of numbers only"
         one, other = (held[~np.isnan(held)] for held in self.numbers)
         return one, other
+
+    @cached_property
+    def gone(self) -> float:
+        """The share of published records that show nothing of the column: what they show covers every value."""
+        if self.covers.size < 2 or not len(self.texts):
+            return 0.0
+        return float((self.covers.sizes[self.texts] >= self.covers.size).mean())
 
     @cached_property
     def groups(self) -> npt.NDArray[np.intp]:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.types import Floats
+from shoal.encoding.types import Floats, Ints
 from shoal.utility.statistics.columns import ColumnPair
 from shoal.utility.statistics.threads import one_blas_thread
 
@@ -54,10 +53,10 @@ def associations(columns: Sequence[ColumnPair]) -> Associations:
     --------
     Two columns that say the same; the second is published as one label of both values:
 
-    >>> from shoal.utility.statistics.covers import Covers
-    >>> codes, apart = np.array([0, 0, 1, 1]), Covers.of([{0}, {1}], 2)
+    >>> from shoal.utility.statistics.covers import CoveredValues
+    >>> codes, apart = np.array([0, 0, 1, 1]), CoveredValues.of([{0}, {1}], 2)
     >>> a = ColumnPair("a", codes, codes, apart)
-    >>> b = ColumnPair("b", codes, np.zeros(4, np.int64), Covers.of([{0, 1}], 2))
+    >>> b = ColumnPair("b", codes, np.zeros(4, np.int64), CoveredValues.of([{0, 1}], 2))
     >>> associations([a, b]).largest
     ('b', 'a', 1.0, 0.0)
     """
@@ -116,22 +115,24 @@ class _Spearman:
         self.ranks: dict[tuple[str, bool], Floats] = {}
 
     def __call__(self, one: ColumnPair, other: ColumnPair, published: bool) -> float | None:
-        from scipy.stats import rankdata
-
         assert one.numbers is not None
         assert other.numbers is not None
         first, second = one.numbers[published], other.numbers[published]
         both = ~(np.isnan(first) | np.isnan(second))
         if both.all():
             return _correlation(self._rank(one.name, published, first), self._rank(other.name, published, second))
-        return _correlation(rankdata(first[both]), rankdata(second[both]))
+        return _correlation(_rank_average(first[both]), _rank_average(second[both]))
 
     def _rank(self, name: str, published: bool, numbers: Floats) -> Floats:
-        from scipy.stats import rankdata
-
         if (name, published) not in self.ranks:
-            self.ranks[name, published] = rankdata(numbers)
+            self.ranks[name, published] = _rank_average(numbers)
         return self.ranks[name, published]
+
+
+def _rank_average(numbers: Floats) -> Floats:
+    """Return the rank of each number, the mean of their ranks for equal ones."""
+    _, indices, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[indices], np.float64)
 
 
 def cramer(table: Floats) -> float | None:
@@ -166,7 +167,7 @@ def _contingency(one: ColumnPair, other: ColumnPair, published: bool) -> Floats:
 _FEW = 1 << 22
 
 
-def _count_keys(keys: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], Floats]:
+def _count_keys(keys: Ints, most: int) -> tuple[Ints, Floats]:
     """Return the different keys and how often each occurs."""
     if most > _FEW:
         found, counts = np.unique(keys, return_counts=True)
@@ -197,7 +198,7 @@ def _ratio(number: ColumnPair, category: ColumnPair, published: bool) -> float |
     return float(np.sqrt(np.clip(between / float(values @ values), 0.0, 1.0)))
 
 
-def _kinds(category: ColumnPair, published: bool) -> tuple[npt.NDArray[np.int64], Floats]:
+def _kinds(category: ColumnPair, published: bool) -> tuple[Ints, Floats]:
     """The kind of each record, and the part of each group in a kind."""
     if published:
         return category.texts, category.shares

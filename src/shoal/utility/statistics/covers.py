@@ -1,4 +1,4 @@
-"""Covers: which values of a column each published text could stand for."""
+"""CoveredValues: which values of a column each published text could stand for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _ranges(starts: Ints, stops: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class Covers:
+class CoveredValues:
     """The values that each of some texts covers, by the values' places.
 
     Most texts cover neighbours, which are told by the first and the last of them: a range of a million values takes no
@@ -29,7 +29,7 @@ class Covers:
     --------
     Two values, the range of the first three, and a set with a gap:
 
-    >>> covers = Covers.of([{1}, range(0, 3), {0, 3}], 4)
+    >>> covers = CoveredValues.of([{1}, range(0, 3), {0, 3}], 4)
     >>> covers.sizes.tolist(), covers.sums(np.array([10.0, 20, 30, 40])).tolist()
     ([1, 3, 2], [20.0, 60.0, 50.0])
     >>> covers.spread(np.array([1.0, 3, 4])).tolist()  # each text's records evenly over what it covers
@@ -47,7 +47,7 @@ class Covers:
     """The listed places."""
 
     @classmethod
-    def of(cls, texts: Sequence[Collection[int]], size: int) -> Covers:
+    def of(cls, texts: Sequence[Collection[int]], size: int) -> CoveredValues:
         """Make it from the places that each text covers."""
         first, stop = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
         owners, indices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -63,18 +63,18 @@ class Covers:
         return cls(size, first, stop, np.concatenate(owners), np.concatenate(indices))
 
     @classmethod
-    def of_ranges(cls, first: Ints, last: Ints, size: int) -> Covers:
+    def of_ranges(cls, first: Ints, last: Ints, size: int) -> CoveredValues:
         """Make it from the first and the last place that each text covers; nothing where the last comes before."""
         empty, nothing = last < first, np.zeros(0, np.int64)
         return cls(size, np.where(empty, 0, first), np.where(empty, 0, last + 1), nothing, nothing)
 
-    def put(self, texts: Ints, covers: Covers) -> Covers:
+    def put(self, texts: Ints, covers: CoveredValues) -> CoveredValues:
         """Return the same with what some of the texts cover put in; those had nothing listed."""
         first, stop = self.first.copy(), self.stop.copy()
         first[texts], stop[texts] = covers.first, covers.stop
         owners, places = np.append(self.owners, texts[covers.owners]), np.append(self.places, covers.places)
         order = np.argsort(owners, kind="stable")
-        return Covers(self.size, first, stop, owners[order], places[order])
+        return CoveredValues(self.size, first, stop, owners[order], places[order])
 
     def __len__(self) -> int:
         return len(self.first)
@@ -84,16 +84,16 @@ class Covers:
         low, high = np.searchsorted(self.owners, [text, text + 1])
         return self.places[low:high] if high > low else slice(int(self.first[text]), int(self.stop[text]))
 
-    def take(self, texts: Ints) -> Covers:
+    def take(self, texts: Ints) -> CoveredValues:
         """Return what some of the texts cover."""
         starts, ends = np.searchsorted(self.owners, texts), np.searchsorted(self.owners, texts, side="right")
         owners = np.repeat(np.arange(len(texts)), ends - starts)
         places = self.places[_ranges(starts, ends)]
-        return Covers(self.size, self.first[texts], self.stop[texts], owners, places)
+        return CoveredValues(self.size, self.first[texts], self.stop[texts], owners, places)
 
-    def append(self, more: Covers) -> Covers:
+    def append(self, more: CoveredValues) -> CoveredValues:
         """Return what these texts and others cover."""
-        return Covers(
+        return CoveredValues(
             self.size,
             np.append(self.first, more.first),
             np.append(self.stop, more.stop),
@@ -101,18 +101,18 @@ class Covers:
             np.append(self.places, more.places),
         )
 
-    def widen(self, texts: Bools) -> Covers:
+    def widen(self, texts: Bools) -> CoveredValues:
         """Return the same, some of the texts covering everything."""
         listed = ~texts[self.owners]
         first, stop = np.where(texts, 0, self.first), np.where(texts, self.size, self.stop)
-        return Covers(self.size, first, stop, self.owners[listed], self.places[listed])
+        return CoveredValues(self.size, first, stop, self.owners[listed], self.places[listed])
 
-    def with_last(self, texts: Bools) -> Covers:
+    def with_last(self, texts: Bools) -> CoveredValues:
         """Return the same over one value more, the last, which some of the texts cover too.
 
         Examples
         --------
-        >>> Covers.of([{1}, {0}, {}], 2).with_last(np.array([True, True, True])).sizes.tolist()
+        >>> CoveredValues.of([{1}, {0}, {}], 2).with_last(np.array([True, True, True])).sizes.tolist()
         [2, 2, 1]
         """
         empty = (self.first == self.stop) & (np.bincount(self.owners, minlength=len(self)) == 0)
@@ -126,14 +126,14 @@ class Covers:
         places = [self.places, _ranges(self.first[ranges], self.stop[ranges]), np.full(len(apart), self.size)]
         first[ranges] = stop[ranges] = 0
         order = np.argsort(np.concatenate(owners), kind="stable")
-        return Covers(self.size + 1, first, stop, np.concatenate(owners)[order], np.concatenate(places)[order])
+        return CoveredValues(self.size + 1, first, stop, np.concatenate(owners)[order], np.concatenate(places)[order])
 
     def holds(self, texts: Ints, values: Ints) -> Bools:
         """Return whether each text of a list covers the value beside it.
 
         Examples
         --------
-        >>> Covers.of([range(0, 3), {0, 3}], 4).holds(np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])).tolist()
+        >>> CoveredValues.of([range(0, 3), {0, 3}], 4).holds(np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])).tolist()
         [True, False, False, True]
         """
         inside: Bools = (self.first[texts] <= values) & (values < self.stop[texts])

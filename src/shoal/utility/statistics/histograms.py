@@ -13,7 +13,7 @@ BINS = 30
 
 
 @dataclass(frozen=True)
-class Histogram:
+class BinShares:
     """The shares of records in each bin, original and published.
 
     *Why it is safe*: no bin holds fewer than ``least`` original records, edges are round numbers and never a
@@ -35,8 +35,12 @@ class Histogram:
         return one, other
 
 
-def of_numbers(original: Floats, published: Floats, *, least: int = 1, bins: int = BINS) -> Histogram:
+def of_numbers(
+    original: Floats, published: Floats, *, least: int = 1, bins: int = BINS, unit: int | None = None
+) -> BinShares:
     """Return the histograms of numbers, in bins of one round width that are joined where they hold too few.
+
+    ``unit`` says how long a day is where the numbers are dates: bins then are years, quarters, months or days.
 
     Examples
     --------
@@ -44,14 +48,15 @@ def of_numbers(original: Floats, published: Floats, *, least: int = 1, bins: int
     >>> found.edges, [round(share, 2) for share in found.before], [round(share, 2) for share in found.after]
     ((10.0,), [0.5, 0.5], [0.5, 0.5])
     """
-    edges = _round_edges(float(original.min()), float(original.max()), bins)
+    low, high = float(original.min()), float(original.max())
+    edges = _round_edges(low, high, bins) if unit is None else _calendar_edges(low, high, bins, unit)
     held = np.bincount(np.searchsorted(edges, original, side="right"), minlength=len(edges) + 1)
     edges = edges[_kept_edges(held, least)]
     before, after = (
         np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1) / max(len(values), 1)
         for values in (original, published)
     )
-    return Histogram(tuple(edges.tolist()), (), tuple(before.tolist()), tuple(after.tolist()))
+    return BinShares(tuple(edges.tolist()), (), tuple(before.tolist()), tuple(after.tolist()))
 
 
 def _round_edges(low: float, high: float, bins: int) -> Floats:
@@ -64,6 +69,48 @@ def _round_edges(low: float, high: float, bins: int) -> Floats:
     first, last = int(np.floor(low / width)) + 1, int(np.floor(high / width))
     digits = max(0, -int(np.floor(np.log10(width))))
     return np.asarray(np.round(np.arange(first, last + 1) * width, digits), np.float64)
+
+
+def _calendar_edges(low: float, high: float, bins: int, unit: int) -> Floats:
+    """Return the moments at which calendars turn; a column of days has none between two of them."""
+    days = round_dates(low / unit, high / unit, bins)
+    return days * unit if unit > 1 else days[days == np.floor(days)]
+
+
+_SPANS = (*((days, "D") for days in (1, 7)), *((months, "M") for months in (1, 3)), (1, "Y"))
+
+
+def round_dates(low: float, high: float, bins: int) -> Floats:
+    """Return the days since 1970, between which there are at most about so many bins, at which calendars turn.
+
+    A day and less is cut into parts of hours, minutes or seconds.
+
+    Examples
+    --------
+    >>> days = round_dates(18_000, 18_365, 6)  # 2019-04-14 and a year on
+    >>> days.astype("datetime64[D]").astype(str).tolist()
+    ['2019-07-01', '2019-10-01', '2020-01-01', '2020-04-01']
+    """
+    if not high > low:
+        return np.zeros(0)
+    seconds = next((one for one in _SECONDS if (high - low) * 86_400 / one <= bins), None)
+    if seconds is not None:
+        return np.arange(np.floor(low * 86_400 / seconds) + 1, np.floor(high * 86_400 / seconds) + 1) * seconds / 86_400
+    first, last = (np.datetime64(int(np.floor(day)), "D") for day in (low, high))
+    for count, span in _SPANS:
+        marks = np.arange(first.astype(f"M8[{span}]"), last.astype(f"M8[{span}]") + 1)
+        numbers = marks.astype(np.int64)
+        edges = marks[numbers % count == 0].astype("M8[D]").astype(np.float64)
+        edges = edges[(edges > low) & (edges <= high)]
+        if len(edges) <= bins:
+            return np.asarray(edges)
+    years = marks.astype(np.int64) + 1970
+    width = next(each for each in (2, 5, 10, 20, 50, 100, 200, 500, 1000) if len(edges) / each <= bins or each == 1000)
+    edges = marks[years % width == 0].astype("M8[D]").astype(np.float64)
+    return np.asarray(edges[(edges > low) & (edges <= high)])
+
+
+_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600)
 
 
 def _kept_edges(held: Ints, least: int) -> Ints:
@@ -82,7 +129,7 @@ def _kept_edges(held: Ints, least: int) -> Ints:
     return np.array(kept, np.int64)
 
 
-def of_categories(original: Floats, published: Floats, *, least: int = 1, bins: int = BINS) -> Histogram:
+def of_categories(original: Floats, published: Floats, *, least: int = 1, bins: int = BINS) -> BinShares:
     """Return the histograms of categories, given the records of each value, published ones as they are spread.
 
     The frequent values have a bin each, the most frequent first; all others share the last one.
@@ -106,4 +153,4 @@ def of_categories(original: Floats, published: Floats, *, least: int = 1, bins: 
         tuple(float(held[list(bin_)].sum() / max(held.sum(), 1.0)) for bin_ in indices)
         for held in (original, published)
     )
-    return Histogram((), tuple(indices), before, after)
+    return BinShares((), tuple(indices), before, after)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.types import Ints
+from shoal.encoding.types import Bools, Ints
 from shoal.errors import MissingExtra
 from shoal.utility.statistics.columns import ColumnPair, Features, features
 from shoal.utility.statistics.threads import one_blas_thread
@@ -71,7 +70,7 @@ def compare_learning(columns: Sequence[ColumnPair], target: ColumnPair, *, seed:
     return Learned(scores[0], scores[1], scores[2], (len(rest), len(shown)), len(tested))
 
 
-def _classes(target: ColumnPair) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _classes(target: ColumnPair) -> tuple[Ints, Bools]:
     """The class of each published record, and whether it is one: the target must be published as it is."""
     single = target.covers.sizes == 1
     indices = np.round(target.covers.means(np.arange(target.covers.size, dtype=np.float64))).astype(np.int64)

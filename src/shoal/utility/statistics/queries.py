@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.encoding.types import Floats
+from shoal.encoding.types import Bools, Floats
 from shoal.utility.statistics.columns import ColumnPair
 
 QUERIES, COLUMNS, SELECTED, SANITY = 200, 3, 0.05, 0.001
@@ -63,9 +62,9 @@ def answer_workload(
 
     Examples
     --------
-    >>> from shoal.utility.statistics.covers import Covers
+    >>> from shoal.utility.statistics.covers import CoveredValues
     >>> codes = np.arange(100) % 10
-    >>> same = ColumnPair("age", codes, codes, Covers.of([{place} for place in range(10)], 10), ordered=True)
+    >>> same = ColumnPair("age", codes, codes, CoveredValues.of([{place} for place in range(10)], 10), ordered=True)
     >>> answer_workload([same]).median
     0.0
     """
@@ -79,17 +78,18 @@ def answer_workload(
     for number in range(queries):
         chosen = rng.choice(len(usable), int(rng.integers(1, most + 1)), replace=False)
         part = selected ** (1.0 / len(chosen))
-        asked = [(usable[index], _draw(usable[index], part, rng)) for index in np.sort(chosen).tolist()]
+        asked = [(usable[index], draw_condition(usable[index], part, rng)) for index in np.sort(chosen).tolist()]
         truth, answer = _truth(asked), _answer(asked)
         errors[number] = abs(answer - truth) / max(truth, least)
     return Workload(errors, most, selected, sanity)
 
 
-Asked = Sequence[tuple[ColumnPair, npt.NDArray[np.bool_]]]
+Asked = Sequence[tuple[ColumnPair, Bools]]
 """Columns, and which of their values are asked for."""
 
 
-def _draw(column: ColumnPair, part: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def draw_condition(column: ColumnPair, part: float, rng: np.random.Generator) -> Bools:
+    """Return which values of a column a query asks for: about a part of them, side by side where they have an order."""
     size = column.covers.size
     count = int(np.clip(round(part * size), 1, size))
     asked = np.zeros(size, bool)

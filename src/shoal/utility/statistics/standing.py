@@ -46,7 +46,7 @@ def numbers(
     known = [text for text in listed if ends[text] is not None]
     spans = np.array([ends[text] for text in known], np.float64).reshape(-1, 2)
     _, kinds = np.unique(np.array(known, object).astype(str), return_inverse=True)
-    return placed(spans[:, 0], spans[:, 1], kinds, standing), len(listed) - len(known)
+    return place_records(spans[:, 0], spans[:, 1], kinds, standing), len(listed) - len(known)
 
 
 def _ends(text: str, domain: tuple[float, float]) -> tuple[float, float] | None:
@@ -60,13 +60,13 @@ def _ends(text: str, domain: tuple[float, float]) -> tuple[float, float] | None:
     return shown.least - 0.5 * is_whole, shown.greatest + 0.5 * is_whole
 
 
-def placed(lows: Floats, highs: Floats, kinds: npt.NDArray[np.intp], standing: Standing) -> Floats:
+def place_records(lows: Floats, highs: Floats, kinds: npt.NDArray[np.intp], standing: Standing) -> Floats:
     """Return what stands for each record between a low and a high number, records of one kind having the same ones.
 
     Examples
     --------
     >>> lows, highs, kinds = np.array([0.0, 0.0]), np.array([8.0, 8.0]), np.array([0, 0])
-    >>> placed(lows, highs, kinds, "midpoint").tolist(), placed(lows, highs, kinds, "uniform").tolist()
+    >>> place_records(lows, highs, kinds, "midpoint").tolist(), place_records(lows, highs, kinds, "uniform").tolist()
     ([4.0, 4.0], [2.0, 6.0])
     """
     index = _places(kinds) if standing == "uniform" else np.full(len(kinds), 0.5)

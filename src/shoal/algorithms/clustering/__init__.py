@@ -1,0 +1,1 @@
+"""Records as boxes, units, groups and sequences: what local searches build classes with."""

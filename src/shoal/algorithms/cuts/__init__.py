@@ -1,0 +1,1 @@
+"""Cuts through hierarchies, which subtree searches move."""

@@ -1,0 +1,1 @@
+"""The lattice of full-domain recodings, and ways through it."""

@@ -1,1 +1,0 @@
-"""Plain twins of the compiled kernels: slow, obvious, and what tests compare them with."""
