@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from shoal.engines.columns import to_plain, to_texts
-from shoal.profiling.persons import SubjectCandidate, find_subject, measure_candidate, speaks_of_event
+from shoal.profiling.persons import SubjectCandidate, find_subject, is_public, measure_candidate, speaks_of_event
 from shoal.profiling.profile import Profile, profile_column, split_words
 from shoal.profiling.role_rules import RoleSuggestion
 
@@ -43,7 +43,7 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
     also = [other for other in found.others if other.profile.distinct >= chosen.profile.distinct]
     decided = {name: _beside(decision) for name, decision in decisions.items()}
     decided |= {other.name: RoleSuggestion("identifiers", f"could number persons too: {other}") for other in also}
-    if chosen.members:
+    if chosen.members and _numbers_members(profiles[chosen.members], decisions):
         decided[chosen.members] = RoleSuggestion("identifiers", f"numbers persons within {chosen.name}")
     decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also))}
     return dict(_close_identifiers(frame, profiles, decided))
@@ -79,8 +79,13 @@ def _may_number_members(column: Profile) -> bool:
     return column.means("person") and column.kind == "integer" and 0 <= column.low <= 1 and column.high < _MEMBERS
 
 
+def _numbers_members(column: Profile, decisions: Decisions) -> bool:
+    """Whether a column numbers persons within groups, and is no group of which others know who is in it."""
+    return decisions[column.name].role in ("identifiers", "subject") or _may_number_members(column)
+
+
 def _explain_group(chosen: SubjectCandidate) -> str:
-    numbered = f", numbered by {chosen.members}, which starts again in each" if chosen.members else ""
+    numbered = f", told apart by {chosen.members} only" if chosen.members else ""
     return (
         f"says which household, or other group, a record belongs to: {chosen}. Several persons stand under one value"
         f"{numbered}. Households are counted, not persons: nothing here is another number for each person of the "
@@ -114,23 +119,25 @@ def _by_name(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: De
 
 
 def _find_group(frame: pl.DataFrame, profiles: Mapping[str, Profile], name: str) -> SubjectCandidate | None:
-    """Return what a number of persons counts within, as persons of a household: both together are a person.
+    """Return what tells a person together with a number that several persons share, or that number where it is finer.
 
-    Counting by the group is safe: records of k groups are about k persons at least.
+    So are persons numbered within a household, or within each of some places. Counting by either is safe: records of k
+    groups are about k persons at least; by the finer one fewest are taken for one.
     """
     person = measure_candidate(frame, profiles, name)
     if person.constant or not person.shared:
         return None
-    for group in sorted(profiles, key=lambda one: -profiles[one].distinct):
-        column = profiles[group]
-        if not column.keys or column.kind == "float" or not column.distinct < column.present or group == name:
+    for group in sorted((one for one in profiles.values() if one.name != name), key=lambda one: one.distinct):
+        if is_public(group) or group.kind not in ("text", "integer") or not 1 < group.distinct < group.present:
             continue
-        both = [to_texts(frame[group]), to_texts(frame[name])]
-        joined = pl.select(pl.concat_str(both, separator=" ").alias(f"{group}, {name}")).to_series()
+        both = [to_texts(frame[group.name]), to_texts(frame[name])]
+        joined = pl.select(pl.concat_str(both, separator=" ").alias(f"{group.name}, {name}")).to_series()
+        numbers = group.keys and group.distinct > profiles[name].distinct
         together = frame.with_columns(joined)
         persons = measure_candidate(together, {**profiles, joined.name: profile_column(joined)}, joined.name)
-        if column.distinct > profiles[name].distinct and (persons.personal or joined.n_unique() == frame.height):
-            return replace(measure_candidate(frame, profiles, group), members=name)
+        if (persons.personal and not persons.shared) or (numbers and joined.n_unique() == frame.height):
+            finer = measure_candidate(frame, profiles, group.name) if numbers else person
+            return replace(finer, members=name if numbers else group.name)
     return None
 
 
