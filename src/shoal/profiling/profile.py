@@ -85,7 +85,8 @@ _WORDS: dict[Meaning, str] = {
         nem lytis dzimums sugu genero genere пол стать φυλο الجنس جنسیت מין लिंग เพศ 性別 性别 성별""",
     "known": """marital maritalstatus civilstand civilstatus estadocivil statocivile stancywilny rodinnystav rodstav
         siviilisaaty csaladiallapot csaladiall medenihal burgerlijkestaat burgstaat situationfamiliale situationfam
-        starecivila sivilstatus sivilstand семейноеположение сімейнийстан 婚姻 혼인 honnhan familienstand education bildung
+        starecivila sivilstatus sivilstand семейноеположение семположение семполож
+        сімейнийстан сімстан 婚姻 혼인 honnhan familienstand education bildung
         school degree occupation job beruf profession profesion country land pays pais nationality city town
         stadt ort wohnort ville ciudad county state region bundesland kanton province district gemeinde
         municipality commune workclass relationship language sprache citizenship housing employer department

@@ -25,6 +25,9 @@ _MEMBERS_EACH = 5
 _APART = 0.99
 """So many records for each name and birth are of different persons."""
 
+_FEWEST = {"subject": 5, "identifiers": 20}
+"""An identifier with fewer values may be determined by chance."""
+
 Decisions = dict[str, RoleSuggestion]
 
 
@@ -35,6 +38,8 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
     if chosen is None or chosen.is_doubtful:
         named = _by_name(frame, profiles, decisions)
         chosen = min((one for one in (named, chosen) if one), key=lambda one: one.profile.distinct, default=None)
+    elif not chosen.profile.means("person"):
+        chosen = _within_groups(frame, profiles, decisions, chosen)
     if chosen is None:
         return dict(_close_identifiers(frame, profiles, decisions))
     if chosen.shared and chosen.numbers and not chosen.members:
@@ -47,6 +52,15 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
         decided[chosen.members] = RoleSuggestion("identifiers", f"numbers persons within {chosen.name}")
     decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also))}
     return dict(_close_identifiers(frame, profiles, decided))
+
+
+def _within_groups(
+    frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Decisions, chosen: SubjectCandidate
+) -> SubjectCandidate:
+    """Return the number that stands for a person together with a group, where the one that was found is of an event."""
+    named = _by_name(frame, profiles, decisions)
+    coarser = named is not None and named.members and named.name in chosen.constant
+    return named if coarser and named.profile.distinct < chosen.profile.distinct else chosen  # type: ignore[union-attr,return-value]
 
 
 def _outranks(found: SubjectCandidate | None, profiles: Mapping[str, Profile], decisions: Decisions) -> bool:
@@ -193,7 +207,7 @@ def _close_identifiers(
 ) -> Iterator[tuple[str, RoleSuggestion]]:
     """Yield the roles; a column that stands one to one for an identifier, or determines it, is one too."""
     keys = [name for name, one in decisions.items() if one.role in ("subject", "identifiers")]
-    keys = [name for name in keys if 20 <= profiles[name].distinct < profiles[name].present]
+    keys = [name for name in keys if _FEWEST[decisions[name].role] <= profiles[name].distinct < profiles[name].present]
     measured = {name: measure_candidate(frame, profiles, name) for name in keys}
     for name, decision in decisions.items():
         if decision.role in ("subject", "identifiers"):
