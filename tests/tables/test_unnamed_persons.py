@@ -30,7 +30,9 @@ def make_records(persons: int, most: int, own: Callable[[random.Random, int], Ro
 
 
 @pytest.mark.parametrize("lines", [1, 3])
-@pytest.mark.parametrize("number", [lambda p: p, lambda p: 5_000 + 7 * p, lambda p: float(10**10 + p), lambda p: "k" * p])
+@pytest.mark.parametrize(
+    "number", [lambda p: p, lambda p: 5_000 + 7 * p, lambda p: float(10**10 + p), lambda p: "k" * p]
+)
 def test_few_persons_need_no_name(number: Callable[[int], Any], lines: int) -> None:
     """Neither is a visit of several lines the person, nor is anybody told by the name of a column."""
     table = make_records(
@@ -74,7 +76,9 @@ def test_records_that_come_in_clusters_are_doubted() -> None:
 def test_different_persons_do_not_come_in_clusters(seed: int) -> None:
     """Nor where ages are rounded by some, and half of all work the same hours."""
     table, draw = make_ages(1, 600, seed), random.Random(seed)
-    heaped = table.with_columns(pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("age") // 10 * 10).otherwise("age"))
+    heaped = table.with_columns(
+        pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("age") // 10 * 10).otherwise("age")
+    )
     hours = [40 if draw.random() < 0.5 else draw.randrange(1, 99) for _ in range(600)]
     for given in (table, heaped, table.rename({"age": "z"}), heaped.drop("age").with_columns(h=pl.Series(hours))):
         assert shoal.suggest(given).policy.declared_subject is None
@@ -87,7 +91,9 @@ def make_wide(persons: int, most: int, own: Callable[[random.Random, int], Row])
 
 
 def test_facts_of_a_person_are_no_measurements() -> None:
-    table = make_wide(60, 6, lambda draw, p: {"x1": 7_000 + p, "x2": draw.randrange(1, 13), "x3": draw.randrange(1, 32)})
+    table = make_wide(
+        60, 6, lambda draw, p: {"x1": 7_000 + p, "x2": draw.randrange(1, 13), "x3": draw.randrange(1, 32)}
+    )
     draft = shoal.suggest(table)
     assert draft.policy.subject == "x1"
     assert {"x2", "x3"} <= {*draft.policy.quasi_identifiers}
@@ -117,7 +123,9 @@ def test_whole_fractions_are_numbers_of_persons() -> None:
 
 
 def test_names_of_columns_in_many_languages() -> None:
-    births = "fec_nac, Data nasc., Doğum Tarihi, Syntymäaika, Szül. dátum, Ngày sinh, वर्ष जन्म, วันเกิด, Дата нар., מועד לידה"
+    births = (
+        "fec_nac, Data nasc., Doğum Tarihi, Syntymäaika, Szül. dátum, Ngày sinh, वर्ष जन्म, วันเกิด, Дата нар., מועד לידה"
+    )
     names = "Příjmení, Keresztnév, Vezetéknév, उपनाम, Прізвище, Roepnaam, 姓, 苗字, นามสกุล, fname"
     states = "Siviilisääty, Rod. stav, Stan cywilny, Medeni hal, Estado civil, 혼인, 婚姻, Сем. полож."
     for words, meaning in ((births, "birth"), (names, "identifier"), (states, "known")):

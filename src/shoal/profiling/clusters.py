@@ -1,4 +1,4 @@
-"""measure_clustering(): whether the records of a table come in clusters of one age, as those of persons who return do."""
+"""measure_clustering(): whether records come in clusters of one age, as those of persons who return do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPARSE = 100
 _LUMPS = 0.05
 """So many ages may be usual ones, as the hours of a working week are."""
 _CLUSTERED = 2.2
-"""Records of different persons come to about 1; two thirds of the way to this are left to what is no chance."""
+"""Records of different persons come to about 1, and somewhat more where generations differ in number."""
 
 
 def find_clustered(
@@ -82,8 +82,8 @@ def _read_years(column: pl.Series, profile: Profile) -> pl.Series | None:
     if profile.calendar:
         values = values // 10_000
         return pl.select(pl.when(values.is_between(1850, 2100)).then(values)).to_series()
-    ages = profile.whole and 0 <= profile.low and profile.high <= 120 and profile.span >= 40
-    years = profile.whole and 1900 <= profile.low and profile.high <= 2030 and profile.span >= 25
+    ages = profile.whole and profile.low >= 0 and profile.high <= 120 and profile.span >= 40
+    years = profile.whole and profile.low >= 1900 and profile.high <= 2030 and profile.span >= 25
     if not (ages or years):
         return None
     whole = values.cast(pl.Int64, strict=False)

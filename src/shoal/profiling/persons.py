@@ -25,6 +25,10 @@ _TWIN = 0.95
 """A column with so many values for each number tells the number again."""
 _COARSER = 30
 """Persons have no more events than this on average; a hospital has more patients."""
+_FEW = 20
+"""What has fewer values is a place or a kind of things, unless more speaks for persons."""
+_RETURN = 0.9
+"""More values than this for each record are those of different persons, some of whom share one."""
 _FEWER = 0.8
 """A date of birth stands for persons where there are so many fewer of it than of a number that determines it."""
 _ABOUT = 0.9
@@ -90,7 +94,7 @@ class SubjectCandidate:
         """Whether its type, its name or its few values speak for something else than a person."""
         column = self.profile
         called = self.is_named or bool(self.words & _NUMBER_WORDS) or column.means("label")
-        few = column.distinct < 20 and not (column.keys and self.is_named)
+        few = column.distinct < _FEW and not (column.keys and self.is_named)
         return _is_measured(column) or few or (is_public(column) and not called)
 
     @property
@@ -100,10 +104,12 @@ class SubjectCandidate:
             return bool(self.constant)
         if self.shared or not (self.varying or self.numbers):
             return False
-        if self.profile.distinct < 20:  # a place or a kind of things has both sexes, and all ages
-            return len(self.personal) + self.aged >= 2 or self.owns_facts
+        if self.profile.distinct < _FEW:  # a place or a kind of things has both sexes, and all ages
+            named = self.profile.means("person") and bool(self.personal)
+            return len(self.personal) + self.aged >= 2 or named or self.owns_facts
         few = self.profile.present <= _MOST_RECORDS * self.profile.distinct
         if self.is_doubtful:
+            few = few and self.profile.uniqueness <= _RETURN  # some are born on one day
             return few and (bool(self.personal) or (_is_birth(self.profile) and bool(self.constant)))
         if self.numbers:
             known = self.independent >= 2 or bool(self.personal) or self.aged
@@ -166,9 +172,24 @@ def find_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile]) -> Person
     names = [name for name in names if _may_number(profiles[name]) or _keeps_something(frame, profiles, name)]
     found = [measure_candidate(frame, profiles, name) for name in names]
     explaining = [candidate for candidate in found if candidate.explains]
-    best = _choose(explaining)
+    best = _find_owner(_choose(explaining), found, profiles)
     others = (candidate for candidate in explaining if candidate is not best and not candidate.is_doubtful)
     return Persons(best, tuple(others))
+
+
+def _find_owner(
+    chosen: SubjectCandidate | None, found: list[SubjectCandidate], profiles: Mapping[str, Profile]
+) -> SubjectCandidate | None:
+    """Return one of few values that keeps all that a nameless number keeps, but for what is finer: its persons."""
+    if chosen is None or chosen.is_named:
+        return chosen
+    coarse = [one for one in found if one.name in chosen.constant and 5 <= one.profile.distinct < _FEW]
+    for one in _finest_first([one for one in coarse if not (is_public(one.profile) or one.shared or one.mixed)]):
+        rest = {name for name in chosen.constant - {one.name} if profiles[name].distinct <= one.profile.distinct}
+        near = one.profile.distinct * _COARSER >= chosen.profile.distinct > one.profile.distinct
+        if near and len(rest) >= 2 and rest <= one.constant:
+            return one
+    return chosen
 
 
 def speaks_of_event(name: str) -> bool:
@@ -331,6 +352,6 @@ def _is_alike(finer: SubjectCandidate, coarser: SubjectCandidate) -> bool:
     """Whether the coarser of two may be the person of the finer."""
     if finer.personal:
         return finer.personal <= coarser.constant | {coarser.name}
-    if coarser.profile.distinct < 20:
+    if coarser.profile.distinct < _FEW:
         return coarser.owns_facts
     return coarser.independent >= min(2, finer.independent)

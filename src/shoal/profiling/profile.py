@@ -56,8 +56,8 @@ _WORDS: dict[Meaning, str] = {
         pid patid schuler schulerin pupil alumno alumna estudiante eleve etudiant etudiante uczen uczennica klient
         klientka pacjent osoba pracownik mitarbeiter mitarbeiterin angestellter empleado trabajador salarie worker
         borrower donor subscriber tenant 患者 病人 学生 客户 员工 пациент клиент ασθενης مريض מטופל hasta ogrenci
-        pacienta pacientului pacientu pacjenta potilas asiakas beteg ugyfel pasien pelanggan zakaznik zakaznika patientnr
-        klientki klienta kund kunde medlem adherent socio socia assistito utente tessera пациента клиента
+        pacienta pacientului pacientu pacjenta potilas asiakas beteg ugyfel pasien pelanggan zakaznik zakaznika
+        patientnr klientki klienta kund kunde medlem adherent socio socia assistito utente tessera пациента клиента
         пацієнта клієнта πελατη ασθενους المريض العميل रोगी ग्राहक""",
     "staff": """doctor physician surgeon nurse therapist teacher examiner tutor supervisor manager agent clerk officer
         arzt arztin behandler hausarzt pfleger pflegerin lehrer lehrerin prufer pruferin dozent dozentin sachbearbeiter
@@ -69,7 +69,8 @@ _WORDS: dict[Meaning, str] = {
         household householdid haushalt haushaltsid family familyid familie familienid famille familia
         menage foyer hogar famiglia huishouden gezin hushall husstand kotitalous domacnost haztartas gospodarstwo hane
         aile 世帯 家庭 가구 nucleo agregado foyers husstand
-        домохозяйство домогосподарство νοικοκυριο الاسرة परिवार ครัวเรือน 户号 name names nom nombre nome id ids uid uuid guid
+        домохозяйство домогосподарство νοικοκυριο الاسرة परिवार ครัวเรือน 户号
+        name names nom nombre nome id ids uid uuid guid
         nr nummer key kennung identifier pk rowid matricule""",
     "birth": "yob birthyear birthyr birth birthday birthdate dob "
     "born geboren naissance nacimiento nascita nascimento geboorte geb ddn "

@@ -25,9 +25,7 @@ _FEWEST = 20
 """Fewer groups may agree by chance."""
 _PLAIN = 20
 """One fact at least has few values, as a sex or a kind of job: amounts that are reckoned from others have many."""
-_ASKED = (
-    "Name one that does; or write none, if each record is about another person. Until then nothing is released"
-)
+_ASKED = "Name one that does; or write none, if each record is about another person. Until then nothing is released"
 _RECORDS = 5_000
 """About so many records are looked at: all of some groups."""
 

@@ -50,7 +50,7 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
     decided |= {other.name: RoleSuggestion("identifiers", f"could number persons too: {other}") for other in also}
     if chosen.members and _numbers_members(profiles[chosen.members], decisions):
         decided[chosen.members] = RoleSuggestion("identifiers", f"numbers persons within {chosen.name}")
-    decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also))}
+    decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also, profiles.get(chosen.members)))}
     return dict(_close_identifiers(frame, profiles, decided))
 
 
@@ -77,9 +77,9 @@ def _beside(decision: RoleSuggestion) -> RoleSuggestion:
     return replace(decision, role="identifiers", reason="names a person, as the subject does")
 
 
-def _explain(chosen: SubjectCandidate, also: list[SubjectCandidate]) -> str:
+def _explain(chosen: SubjectCandidate, also: list[SubjectCandidate], members: Profile | None) -> str:
     if chosen.members or (chosen.shared and chosen.numbers):
-        return _explain_group(chosen)
+        return _explain_group(chosen, members)
     doubt = f". {', '.join(other.name for other in also)} could be the person as well: is this the right one?"
     stands = ". Nothing else tells persons apart: with a column that numbers them this one could be published"
     return (
@@ -98,8 +98,12 @@ def _numbers_members(column: Profile, decisions: Decisions) -> bool:
     return decisions[column.name].role in ("identifiers", "subject") or _may_number_members(column)
 
 
-def _explain_group(chosen: SubjectCandidate) -> str:
-    numbered = f", told apart by {chosen.members} only" if chosen.members else ""
+def _explain_group(chosen: SubjectCandidate, members: Profile | None) -> str:
+    again = members is not None and members.kind == "integer" and members.low <= 1
+    how = (
+        f"numbered by {chosen.members}, which starts again in each" if again else f"told apart by {chosen.members} only"
+    )
+    numbered = f", {how}" if members is not None else ""
     return (
         f"says which household, or other group, a record belongs to: {chosen}. Several persons stand under one value"
         f"{numbered}. Households are counted, not persons: nothing here is another number for each person of the "
