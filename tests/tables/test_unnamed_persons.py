@@ -111,6 +111,12 @@ def test_who_is_unknown_in_some_records_gives_way() -> None:
     assert shoal.suggest(table.with_columns(pl.when(pl.col("paid") > 60).then("x1"))).policy.subject == "x2"
 
 
+def test_an_unknown_sex_is_no_other_sex() -> None:
+    table = make_records(80, 5, lambda draw, p: {"x1": 9_001 + p, "sex": draw.choice("fm"), "x2": draw.randrange(9)})
+    told = table.with_columns(pl.when(pl.col("paid") % 9 > 0).then("sex").otherwise(pl.lit("-")))
+    assert shoal.suggest(told).policy.subject == "x1"
+
+
 def test_records_that_are_the_same_altogether() -> None:
     table = make_records(60, 5, lambda draw, p: {"x1": f"{p * 7_919_993:08x}", "x2": draw.choice("abc"), "x3": p % 21})
     assert shoal.suggest(table.select("x1", "x2", "x3")).policy.subject == "x1"

@@ -9,7 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from shoal.engines.columns import to_plain_or_texts, to_texts
-from shoal.profiling.profile import Meaning, Profile, name_means, split_words
+from shoal.profiling.profile import PLACEHOLDERS, Meaning, Profile, name_means, split_words
 
 _RECORDS = 20_000
 """About so many records are looked at: all of some persons, who tell as much as all of them."""
@@ -272,8 +272,16 @@ def sample_groups(frame: pl.DataFrame, name: str, others: list[str], records: in
     share = max(-(-frame.height // records), 1)
     rows = (column.is_not_null() & (hashes % share == 0)).arg_true()
     chosen = frame[rows]
-    columns = [to_plain_or_texts(chosen[other]).alias(f"c{index}") for index, other in enumerate(others)]
+    columns = [_leave_blank(to_plain_or_texts(chosen[other])).alias(f"c{index}") for index, other in enumerate(others)]
     return pl.DataFrame([to_plain_or_texts(chosen[name]).alias("key"), *columns]).filter(pl.col("key").is_not_null())
+
+
+def _leave_blank(values: pl.Series) -> pl.Series:
+    """Return texts without what is written for a missing one: an unknown sex is no other sex."""
+    if values.dtype != pl.String:
+        return values
+    unknown = values.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS)
+    return pl.select(pl.when(~unknown).then(values)).to_series()
 
 
 def shares_of_one_value(sample: pl.DataFrame) -> dict[str, float]:

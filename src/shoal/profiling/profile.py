@@ -163,7 +163,8 @@ _COMMA = r"^-?[0-9]+,[0-9]+$"
 _CODE = r"^(?:[0-9]{4,10}|[0-9]{5}-[0-9]{4}|[A-Z]{0,3}-?[0-9]{2,8}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9])$"
 _BLANKS = """? ?? - -- --- . .. * na n/a n.a. #n/a nan null nil none unknown unk missing unspecified k.a. unbekannt
     inconnu desconocido sconosciuto onbekend -1 -9 -99 -999 99 999 9999 99999"""
-_PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specified"]
+PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specified"]
+"""What is often written for a missing value, in small letters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,8 +340,8 @@ def _unpublishable(known: Profile, column: pl.Series) -> Profile:
 
 def _texts(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
     lengths, words = kinds.str.len_chars(), kinds.str.count_matches(r"\S+")
-    blanks = values.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS)
-    real = kinds.filter(~kinds.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS))
+    blanks = values.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS)
+    real = kinds.filter(~kinds.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS))
     if not len(real):
         return replace(known, placeholders=int(blanks.sum()), longest=int(lengths.max()))  # type: ignore[arg-type]
     sizes = real.str.len_chars()
