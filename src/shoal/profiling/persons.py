@@ -129,7 +129,8 @@ class SubjectCandidate:
         if is_public(self.profile) and not (self.is_named or _is_birth(self.profile)):
             return False
         born = bool(self.personal) or self.aged or _is_birth(self.profile)
-        return len(self.constant) >= (2 if born else 3) and not self.mixed
+        several = self.independent >= 2 or len(self.constant) >= (2 if born else 3)
+        return several and not self.mixed
 
     @property
     def _has_birth(self) -> bool:
