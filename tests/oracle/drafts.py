@@ -1,4 +1,5 @@
-"""Drafts and presets: what ``shoal suggest`` writes fits its table; a preset asks for what its source does."""
+"""Drafts and presets: what ``shoal suggest`` writes fits its table and counts its persons; a preset asks for what its
+source does."""
 
 from __future__ import annotations
 
@@ -12,16 +13,23 @@ import shoal
 
 from .cases import POOLS, draw_values
 from .checks import run_case
+from .people import draw_people
 from .results import Result, shorten
 from .setting import Case, build_table
 
 WORDS = ["age", "zip", "sex", "birth date", "name", "diagnosis", "city", "salary", "notes", "id", "q1", "é"]
+FOR_PEOPLE = ("written as suppressed ones are", "it must be decided whom")
+"""What is for people to replace or to say."""
+PEOPLE = 0.5
+"""So many of the tables are about persons, who are known."""
 PRESETS = {"ema-0070": 11, "ihsn-3": 3, "ihsn-5": 5}
 
 
 def draw_draft(seed: int) -> Case:
-    """Draw a table without a policy, or a policy that names a preset."""
+    """Draw a table without a policy, of anything or of persons, or a policy that names a preset."""
     draw = Random(f"drafts {seed}")
+    if draw.random() < PEOPLE:
+        return draw_people(seed)
     count = draw.choice([1, 3, 8, 20, 60])
     columns = []
     for name in draw.sample(WORDS, draw.randint(1, 5)):
@@ -57,8 +65,8 @@ def run_draft(case: Case) -> Result:
     except shoal.TableError:
         result.outcome = "refused: TableError"  # no column has values that can be published
     except shoal.Misfit as error:
-        if "written as suppressed ones are" in str(error):
-            result.outcome = "refused: Misfit"  # the value * is for people to replace
+        if any(what in str(error) for what in FOR_PEOPLE):
+            result.outcome = "refused: Misfit"
         elif "records of unknown persons" in str(error):
             return _run_without_unknown(case)  # whose they are is for people to say
         else:
@@ -70,6 +78,7 @@ def run_draft(case: Case) -> Result:
     else:
         result.checks["draft"] += 1
         _check_k(result, case, release)
+        _check_people(result, case, release)
     if result.findings:
         result.outcome = "finding"
     result.seconds = time.perf_counter() - started
@@ -82,6 +91,8 @@ def _run_without_unknown(case: Case) -> Result:
     people = next(column["values"] for column in case["columns"] if column["name"] == subject)
     known = [index for index, person in enumerate(people) if person not in (None, "")]
     columns = [{**column, "values": [column["values"][index] for index in known]} for column in case["columns"]]
+    if "people" in case:
+        case = {**case, "people": [case["people"][index] for index in known]}
     if len(known) == len(people):
         result = Result(case, outcome="finding")
         result.find("draft", "every record has a person, and is refused for having none")
@@ -97,3 +108,20 @@ def _check_k(result: Result, case: Case, release: Any) -> None:
     least = min(rows.count(row) for row in set(rows))
     if least < asked and release.policy.subject is None:
         result.find("unsafe", f"a draft promises {asked}, the smallest class has {least}")
+
+
+def _check_people(result: Result, case: Case, release: Any) -> None:
+    """No class of what an unedited draft publishes has fewer persons than it promises."""
+    if "people" not in case:
+        return
+    names = list(release.policy.quasi_identifiers)
+    about: dict[tuple[Any, ...], set[int]] = {}
+    for row, place in zip(release.table.select(names).rows(), release.rows, strict=True):
+        about.setdefault(row, set()).add(case["people"][place])
+    asked = next(model.k for model in release.policy.models if hasattr(model, "k"))
+    least = min(map(len, about.values()), default=asked)
+    result.checks["people"] += 1
+    if least < asked:
+        result.find(
+            "unsafe", f"a draft promises {asked}, a class has {least} persons; subject {release.policy.subject}"
+        )

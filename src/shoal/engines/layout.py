@@ -122,7 +122,9 @@ def _find_second_header(lines: Sequence[Line]) -> Fault | None:
         return None
     what = f"line {number} looks like a second line of names"
     got = f"{words[0]!r} where the others have numbers"
-    hint = f"join the two; or say header: {number} to leave the first out, or header: true if line {number} is a record"
+    names = len(set(second)) == len(second)  # a line of units may say one of them twice
+    instead = f"say header: {number} to leave the first out, or " if names else "say "
+    hint = f"join the two, or delete one; or {instead}header: true if line {number} is a record"
     return Fault(what, got=got, hint=hint)
 
 

@@ -13,6 +13,7 @@ from shoal.engines.treatments import treat
 from shoal.errors import ShoalError
 from shoal.pipeline.solve import solve
 from shoal.policy import Policy
+from shoal.profiling.persons import measure_candidate
 from shoal.profiling.profile import Meaning, Profile
 from shoal.profiling.role_rules import FEW, RoleSuggestion
 from shoal.utility.certainty_penalty import CertaintyPenalty
@@ -24,29 +25,34 @@ _DEGREES = 6
 """More columns than this are no coordinates, whatever their values look like."""
 _FEW_ALIKE = 3
 """With more columns that look like an age none of them is known to be one."""
+_FEW_LASTING = 6
+"""With more columns that stay the same they are what was found once: each would cost the others their detail."""
 _RECORDS = 400
 """Records of a trial: enough to compare choices, too few to tell what a release will lose."""
 
 
 def separate_measurements(
-    decisions: Mapping[str, RoleSuggestion], profiles: Mapping[str, Profile]
+    frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Mapping[str, RoleSuggestion]
 ) -> dict[str, RoleSuggestion]:
     """Return the roles; where many columns could be known to others, those that were measured are sensitive.
 
-    Only columns of which nothing is known are looked at: what is called a date, a place or a visible fact stays, and
-    what looks like an age or a sex where nothing is called so.
+    Only columns of which nothing is known are looked at: what is called a date, a place or a visible fact stays, what
+    looks like an age or a sex where nothing is called so, and what stays the same in all records of a person.
     """
     known = [name for name, decision in decisions.items() if decision.role == "quasi_identifiers"]
+    if len(known) <= MANY:
+        return dict(decisions)
     guessed = [name for name in known if decisions[name].guessed]
     degrees = [name for name in guessed if _is_degree(profiles[name])]
     unseen = degrees if len(degrees) > _DEGREES else []  # a table has few places
     seen = {*_find_unnamed(profiles, guessed, ("age", "birth"), _may_be_age)}
     coded = _find_unnamed(profiles, guessed, ("sex",), _is_one_or_two)
     seen |= {*(coded or _find_unnamed(profiles, guessed, ("sex",), _is_flag))}
+    seen |= {*_find_lasting(frame, profiles, decisions)}
     measured = {
         name: why for name in guessed if name not in seen and (why := _measured(profiles[name], name in unseen))
     }
-    if len(known) <= MANY or len(measured) == len(known):
+    if len(measured) == len(known):
         return dict(decisions)
     return {
         name: replace(decision, role="sensitive", reason=measured[name], spec={}, measured=True)
@@ -54,6 +60,18 @@ def separate_measurements(
         else decision
         for name, decision in decisions.items()
     }
+
+
+def _find_lasting(
+    frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Mapping[str, RoleSuggestion]
+) -> list[str]:
+    """Return the few columns of codes and whole numbers that a person has one value of: a state, a month of birth."""
+    subject = next((name for name, decision in decisions.items() if decision.role == "subject"), None)
+    if subject is None:
+        return []
+    constant = measure_candidate(frame, profiles, subject).constant
+    lasting = [name for name in constant if decisions[name].guessed and profiles[name].whole]
+    return lasting if len(lasting) <= _FEW_LASTING else []
 
 
 def _measured(column: Profile, is_no_place: bool) -> str:

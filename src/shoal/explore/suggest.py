@@ -94,21 +94,27 @@ def suggest(
     if preset == SAFE_HARBOR:
         decisions = apply_safe_harbor(frame, profiles, decisions)
         free = {name: column for name, column in profiles.items() if find_kind(column) is None}
-    decisions = _one_quasi_identifier(separate_measurements(decisions, profiles), free)
+    decisions = _one_quasi_identifier(separate_measurements(frame, profiles, decisions), free)
     decisions = round_amounts(frame, profiles, decisions, max(k, 2))
     decisions = {name: _tell_strays(frame[name], decision) for name, decision in decisions.items()}
+    if doubt := doubt_records(frame, profiles, decisions):
+        decisions = {name: _doubt_subject(decision) for name, decision in decisions.items()}
     specs = {name: decision.spec for name, decision in decisions.items() if decision.role == "quasi_identifiers"}
     notes = Notes(
         twins=_twins(frame, profiles, decisions),
         rule=rule,
         weights=weigh_columns(frame, specs, target, weigh),
         denial=deny_subject(profiles, decisions),
-        doubt=doubt_records(frame, profiles, decisions),
+        doubt=doubt,
         reading=reading,
     )
     draft = _write(frame.height, profiles, decisions, notes, k)
     costs = _try_choices(frame, profiles, decisions, draft)
     return _write(frame.height, profiles, decisions, replace(notes, costs=costs), k) if costs else draft
+
+
+def _doubt_subject(decision: RoleSuggestion) -> RoleSuggestion:
+    return replace(decision, role="identifiers") if decision.role == "subject" else decision
 
 
 def _write(

@@ -9,7 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from shoal.engines.columns import to_plain_or_texts, to_texts
-from shoal.profiling.profile import Meaning, Profile, name_means, split_words
+from shoal.profiling.profile import PLACEHOLDERS, Meaning, Profile, name_means, split_words
 
 _RECORDS = 20_000
 """About so many records are looked at: all of some persons, who tell as much as all of them."""
@@ -25,8 +25,14 @@ _TWIN = 0.95
 """A column with so many values for each number tells the number again."""
 _COARSER = 30
 """Persons have no more events than this on average; a hospital has more patients."""
+_FEW = 20
+"""What has fewer values is a place or a kind of things, unless more speaks for persons."""
+_RETURN = 0.9
+"""More values than this for each record are those of different persons, some of whom share one."""
 _FEWER = 0.8
 """A date of birth stands for persons where there are so many fewer of it than of a number that determines it."""
+_ABOUT = 0.9
+"""So many values of the finest one make another as fine, but for those of records that it is not known of."""
 _GROUPS = 600
 """Records that are looked at before a column is measured that hardly numbers persons."""
 _PUBLIC: tuple[Meaning, ...] = ("birth", "postal", "age", "sex", "known", "origin", "sensitive", "text", "weight")
@@ -57,6 +63,8 @@ class SubjectCandidate:
     """Whether persons of either sex, or of several dates of birth, stand under one value of it."""
     independent: int
     """How many of the constant ones do not follow from each other."""
+    mixed: bool = False
+    """Whether what may be a sex or an age differs within it, where no column is called one and stays the same."""
     members: str = ""
     """The column that numbers persons within it, from one again in each household."""
 
@@ -79,27 +87,29 @@ class SubjectCandidate:
     def is_named(self) -> bool:
         """Whether its name says that it names or numbers somebody, and nothing else."""
         named = bool(self.profile.scheme) or any(self.profile.means(meaning) for meaning in _CALLED)
-        return named and not _is_public(self.profile)
+        return named and not is_public(self.profile)
 
     @cached_property
     def is_doubtful(self) -> bool:
         """Whether its type, its name or its few values speak for something else than a person."""
         column = self.profile
         called = self.is_named or bool(self.words & _NUMBER_WORDS) or column.means("label")
-        few = column.distinct < 20 and not (column.keys and self.is_named)
-        return _is_measured(column) or few or (_is_public(column) and not called)
+        few = column.distinct < _FEW and not (column.keys and self.is_named)
+        return _is_measured(column) or few or (is_public(column) and not called)
 
     @property
     def explains(self) -> bool:
         """Whether what stays the same within its values is more than a code and its meaning."""
         if self.is_named and self.numbers:
             return bool(self.constant)
-        if not self.varying or self.shared:
+        if self.shared or not (self.varying or self.numbers):
             return False
-        if self.profile.distinct < 20:  # a place or a kind of things has both sexes, and all ages
-            return len(self.personal) + self.aged >= 2
+        if self.profile.distinct < _FEW:  # a place or a kind of things has both sexes, and all ages
+            named = self.profile.means("person") and bool(self.personal)
+            return len(self.personal) + self.aged >= 2 or named or self.owns_facts
         few = self.profile.present <= _MOST_RECORDS * self.profile.distinct
         if self.is_doubtful:
+            few = few and self.profile.uniqueness <= _RETURN  # some are born on one day
             return few and (bool(self.personal) or (_is_birth(self.profile) and bool(self.constant)))
         if self.numbers:
             known = self.independent >= 2 or bool(self.personal) or self.aged
@@ -108,6 +118,19 @@ class SubjectCandidate:
         # a first name tells the sex, and is shared; of a place there are many records
         alone = self.profile.present <= _COARSER * self.profile.distinct
         return (self.independent >= 2) + (self._has_birth or self.aged) + alone >= 2
+
+    @property
+    def owns_facts(self) -> bool:
+        """Whether so many facts of few persons stay the same within it that it hardly is a place or a kind of things.
+
+        Where a sex, an age or a birth is known, one of these is among them; where none is, nothing of two values
+        differs within it, as the sex of those who come to a place does.
+        """
+        if is_public(self.profile) and not (self.is_named or _is_birth(self.profile)):
+            return False
+        born = bool(self.personal) or self.aged or _is_birth(self.profile)
+        several = self.independent >= 2 or len(self.constant) >= (2 if born else 3)
+        return several and not self.mixed
 
     @property
     def _has_birth(self) -> bool:
@@ -150,9 +173,24 @@ def find_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile]) -> Person
     names = [name for name in names if _may_number(profiles[name]) or _keeps_something(frame, profiles, name)]
     found = [measure_candidate(frame, profiles, name) for name in names]
     explaining = [candidate for candidate in found if candidate.explains]
-    best = _choose(explaining)
+    best = _find_owner(_choose(explaining), found, profiles)
     others = (candidate for candidate in explaining if candidate is not best and not candidate.is_doubtful)
     return Persons(best, tuple(others))
+
+
+def _find_owner(
+    chosen: SubjectCandidate | None, found: list[SubjectCandidate], profiles: Mapping[str, Profile]
+) -> SubjectCandidate | None:
+    """Return one of few values that keeps all that a nameless number keeps, but for what is finer: its persons."""
+    if chosen is None or chosen.is_named:
+        return chosen
+    coarse = [one for one in found if one.name in chosen.constant and 5 <= one.profile.distinct < _FEW]
+    for one in _finest_first([one for one in coarse if not (is_public(one.profile) or one.shared or one.mixed)]):
+        rest = {name for name in chosen.constant - {one.name} if profiles[name].distinct <= one.profile.distinct}
+        near = one.profile.distinct * _COARSER >= chosen.profile.distinct > one.profile.distinct
+        if near and len(rest) >= 2 and rest <= one.constant:
+            return one
+    return chosen
 
 
 def speaks_of_event(name: str) -> bool:
@@ -162,7 +200,7 @@ def speaks_of_event(name: str) -> bool:
 
 def _may_number(column: Profile) -> bool:
     """Whether a column holds keys or names, and nothing that its name or its type calls something else."""
-    if column.kind in ("other", "boolean") or _is_measured(column) or _is_public(column):
+    if column.kind in ("other", "boolean") or _is_measured(column) or is_public(column):
         return False
     return column.keys or column.distinct > 20
 
@@ -173,7 +211,8 @@ def _is_measured(column: Profile) -> bool:
     return dated or (column.kind == "float" and not column.whole) or column.commas
 
 
-def _is_public(column: Profile) -> bool:
+def is_public(column: Profile) -> bool:
+    """Return whether the name of a column says that others may know it of a person, and not that it is one."""
     return any(column.means(meaning) for meaning in _PUBLIC) and not column.means("person")
 
 
@@ -200,8 +239,8 @@ def measure_candidate(frame: pl.DataFrame, profiles: Mapping[str, Profile], name
     keys = {f"c{index}": other for index, other in enumerate(names)}
     constant = [key for key in keys if within.get(key, 0) >= _CONSTANT and mixed.get(key, 1) <= _CHANCE]
     varying = frozenset(keys[key] for key in keys if within.get(key, 1) < _VARYING)
-    first = sample.group_by("key", maintain_order=True).first()
-    shared = [key for key in constant if first[key].n_unique() <= _TWIN * first.height]
+    first = sample.group_by("key", maintain_order=True).agg(pl.all().drop_nulls().first())
+    shared = [key for key in constant if _is_shared(first[key])]
     personal = frozenset(keys[key] for key in constant if _is_personal(profiles[keys[key]]))
     found = frozenset(keys[key] for key in constant)
     return SubjectCandidate(
@@ -213,7 +252,18 @@ def measure_candidate(frame: pl.DataFrame, profiles: Mapping[str, Profile], name
         aged=any(profiles[other].means("age") for other in found),
         shared=any(profiles[other].means("sex") or profiles[other].means("birth") for other in varying),
         independent=count_independent(first, shared),
+        mixed=not personal and any(_may_be_personal(profiles[other]) for other in varying),
     )
+
+
+def _is_shared(values: pl.Series) -> bool:
+    present = values.drop_nulls()
+    return present.n_unique() <= _TWIN * len(present)
+
+
+def _may_be_personal(column: Profile) -> bool:
+    """Whether a column has two values, as a sex has, or is called an age."""
+    return column.distinct == 2 or column.means("age")
 
 
 def sample_groups(frame: pl.DataFrame, name: str, others: list[str], records: int = _RECORDS) -> pl.DataFrame:
@@ -223,8 +273,16 @@ def sample_groups(frame: pl.DataFrame, name: str, others: list[str], records: in
     share = max(-(-frame.height // records), 1)
     rows = (column.is_not_null() & (hashes % share == 0)).arg_true()
     chosen = frame[rows]
-    columns = [to_plain_or_texts(chosen[other]).alias(f"c{index}") for index, other in enumerate(others)]
+    columns = [_leave_blank(to_plain_or_texts(chosen[other])).alias(f"c{index}") for index, other in enumerate(others)]
     return pl.DataFrame([to_plain_or_texts(chosen[name]).alias("key"), *columns]).filter(pl.col("key").is_not_null())
+
+
+def _leave_blank(values: pl.Series) -> pl.Series:
+    """Return texts without what is written for a missing one: an unknown sex is no other sex."""
+    if values.dtype != pl.String:
+        return values
+    unknown = values.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS)
+    return pl.select(pl.when(~unknown).then(values)).to_series()
 
 
 def shares_of_one_value(sample: pl.DataFrame) -> dict[str, float]:
@@ -279,7 +337,11 @@ def _choose(candidates: list[SubjectCandidate]) -> SubjectCandidate | None:
 
 
 def _finest_first(candidates: list[SubjectCandidate]) -> list[SubjectCandidate]:
-    return sorted(candidates, key=lambda one: -one.profile.distinct)
+    """Return the candidates by how many values they have; of about as many, one that is known of all records first."""
+    finest = sorted(candidates, key=lambda one: -one.profile.distinct)
+    alike = [one for one in finest if one.profile.distinct >= _ABOUT * finest[0].profile.distinct]
+    first = min(alike, key=lambda one: (one.profile.missing, not one.profile.keys), default=None)
+    return finest if first is None else [first, *(one for one in finest if one is not first)]
 
 
 def _coarsest(finest_first: list[SubjectCandidate]) -> SubjectCandidate:
@@ -289,6 +351,7 @@ def _coarsest(finest_first: list[SubjectCandidate]) -> SubjectCandidate:
     for coarser in finest_first[1:]:
         most = _FEWER if coarser.is_doubtful else 1
         nested = coarser.name in chosen.constant and coarser.profile.distinct < most * chosen.profile.distinct
+        nested = nested and coarser.profile.missing <= chosen.profile.missing
         if nested and _is_alike(chosen, coarser) and coarser.profile.distinct * _COARSER >= chosen.profile.distinct:
             chosen = coarser
     return chosen
@@ -298,4 +361,6 @@ def _is_alike(finer: SubjectCandidate, coarser: SubjectCandidate) -> bool:
     """Whether the coarser of two may be the person of the finer."""
     if finer.personal:
         return finer.personal <= coarser.constant | {coarser.name}
+    if coarser.profile.distinct < _FEW:
+        return coarser.owns_facts
     return coarser.independent >= min(2, finer.independent)

@@ -45,13 +45,20 @@ _WORDS: dict[Meaning, str] = {
         nationalid taxid socialsecurity securitesociale latitude longitude gps fingerprint
         имя фамилия отчество фио телефон адрес почта инн снилс паспорт ονομα επωνυμο ονοματεπωνυμο τηλεφωνο διευθυνση
         αφμ αμκα الاسم اسم الهاتف هاتف العنوان שם טלפון כתובת תז soyad soyadi isim adi telefonu tckn jmeno prijmeni
-        rodnecislo nev lakcim etunimi sukunimi osoite puhelin hetu nama alamat hoten dienthoai cccd नाम ชื่อ""",
+        rodnecislo nev lakcim etunimi sukunimi osoite puhelin hetu nama alamat hoten dienthoai cccd नाम ชื่อ
+        fname lname roepnaam nomeproprio keresztnev vezeteknev csaladnev prenume priimek eesnimi perekonnanimi vardas
+        pavarde vards uzvards прізвище उपनाम นามสกุล 姓 名 苗字 성 primerapellido segundoapellido nomusage
+        celular telemovel didong gata gatuadress ulica utca vej strada morada domicilio diachi οδος улица вулиця
+        κινητο الجوال اللقب נייד רחוב मोबाइल पता มือถือ ที่อยู่ 住址""",
     "person": """individu individuo
         patient patients person subject participant respondent proband individual user customer client member
         patienten pat eid empi employee student insured cliente paciente paziente persona personne kunde versicherter
         pid patid schuler schulerin pupil alumno alumna estudiante eleve etudiant etudiante uczen uczennica klient
         klientka pacjent osoba pracownik mitarbeiter mitarbeiterin angestellter empleado trabajador salarie worker
-        borrower donor subscriber tenant 患者 病人 学生 客户 员工 пациент клиент ασθενης مريض מטופל hasta ogrenci""",
+        borrower donor subscriber tenant 患者 病人 学生 客户 员工 пациент клиент ασθενης مريض מטופל hasta ogrenci
+        pacienta pacientului pacientu pacjenta potilas asiakas beteg ugyfel pasien pelanggan zakaznik zakaznika
+        patientnr klientki klienta kund kunde medlem adherent socio socia assistito utente tessera пациента клиента
+        пацієнта клієнта πελατη ασθενους المريض العميل रोगी ग्राहक""",
     "staff": """doctor physician surgeon nurse therapist teacher examiner tutor supervisor manager agent clerk officer
         arzt arztin behandler hausarzt pfleger pflegerin lehrer lehrerin prufer pruferin dozent dozentin sachbearbeiter
         sachbearbeiterin betreuer medecin docteur infirmier enseignant professeur examinateur medico medica doctora
@@ -61,17 +68,26 @@ _WORDS: dict[Meaning, str] = {
     "label": """hhid idhh hhnr hhnum
         household householdid haushalt haushaltsid family familyid familie familienid famille familia
         menage foyer hogar famiglia huishouden gezin hushall husstand kotitalous domacnost haztartas gospodarstwo hane
-        domicilio aile 世帯 家庭 가구 name names nom nombre nome id ids uid uuid guid
+        aile 世帯 家庭 가구 nucleo agregado foyers husstand
+        домохозяйство домогосподарство νοικοκυριο الاسرة परिवार ครัวเรือน 户号
+        name names nom nombre nome id ids uid uuid guid
         nr nummer key kennung identifier pk rowid matricule""",
     "birth": "yob birthyear birthyr birth birthday birthdate dob "
-    "born geboren naissance nacimiento nascita nascimento geboorte",
+    "born geboren naissance nacimiento nascita nascimento geboorte geb ddn "
+    "fecnac fechanac fnacimiento datanasc dtnasc nasc urodz urodzenia nar narozeni narozen fodt fodd "
+    "foedt fodelsedatum fodelsedag fdato syntymaaika syntymapaiva syntynyt szuletett szuldatum szuletesi szul "
+    "dogumtarihi dogum dtarihi datanasterii nasterii ngaysinh tgllahir lahir рожд рождения народження нар др "
+    "γεννηση γεννησης مواليد الميلاد תאריךלידה לידה जन्म วันเกิด 生日",
     "postal": """zip zipcode zip3 zip5 postcode postal postalcode plz codepostal codigopostal cep postnummer eircode
         pincode""",
     "age": """age alter edad leeftijd alder idade wiek ika eta lebensalter возраст ηλικια العمر גיל yas vek tuoi umur
         usia aldur varsta edat vanus amzius vecums starost godine eletkor вік възраст आयु उम्र อายุ سن السن""",
     "sex": """sex gender geschlecht sexe sexo sesso geslacht kon kjonn sukupuoli pol plec cinsiyet pohlavi pohlavie spol
         nem lytis dzimums sugu genero genere пол стать φυλο الجنس جنسیت מין लिंग เพศ 性別 性别 성별""",
-    "known": """marital maritalstatus familienstand education bildung
+    "known": """marital maritalstatus civilstand civilstatus estadocivil statocivile stancywilny rodinnystav rodstav
+        siviilisaaty csaladiallapot csaladiall medenihal burgerlijkestaat burgstaat situationfamiliale situationfam
+        starecivila sivilstatus sivilstand семейноеположение семположение семполож
+        сімейнийстан сімстан 婚姻 혼인 honnhan familienstand education bildung
         school degree occupation job beruf profession profesion country land pays pais nationality city town
         stadt ort wohnort ville ciudad county state region bundesland kanton province district gemeinde
         municipality commune workclass relationship language sprache citizenship housing employer department
@@ -141,11 +157,14 @@ _NAME_WORD = r"\p{Lu}[\p{L}'’.]*\p{Ll}"
 _PERSON_NAMES = rf"^{_TITLES}{_NAME_WORD}(?:,? {_NAME_WORD}|,? \p{{Lu}}\.|-{_NAME_WORD}){{1,3}}$"
 _KEY = r"^(?:[^\s@]{1,6} )?[^\s@]*[0-9][^\s@]*(?: [^\s@]{1,6}){0,2}$"
 _SAMPLE = 2_000
+_DATED = 0.9
+"""So many of a column's whole numbers are dates where it holds dates."""
 _COMMA = r"^-?[0-9]+,[0-9]+$"
 _CODE = r"^(?:[0-9]{4,10}|[0-9]{5}-[0-9]{4}|[A-Z]{0,3}-?[0-9]{2,8}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9])$"
 _BLANKS = """? ?? - -- --- . .. * na n/a n.a. #n/a nan null nil none unknown unk missing unspecified k.a. unbekannt
     inconnu desconocido sconosciuto onbekend -1 -9 -99 -999 99 999 9999 99999"""
-_PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specified"]
+PLACEHOLDERS = [*_BLANKS.split(), "not available", "keine angabe", "not specified"]
+"""What is often written for a missing value, in small letters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +199,7 @@ class Profile:
     commas: bool = False
     """Whether nearly all texts are numbers with a decimal comma."""
     calendar: bool = False
-    """Whether all integers are dates as YYYYMMDD."""
+    """Whether nearly all integers are dates as YYYYMMDD."""
     whole: bool = False
     """Whether all numbers are whole ones, whatever they were read as."""
     keyed: bool = False
@@ -321,8 +340,8 @@ def _unpublishable(known: Profile, column: pl.Series) -> Profile:
 
 def _texts(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
     lengths, words = kinds.str.len_chars(), kinds.str.count_matches(r"\S+")
-    blanks = values.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS)
-    real = kinds.filter(~kinds.str.strip_chars().str.to_lowercase().is_in(_PLACEHOLDERS))
+    blanks = values.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS)
+    real = kinds.filter(~kinds.str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS))
     if not len(real):
         return replace(known, placeholders=int(blanks.sum()), longest=int(lengths.max()))  # type: ignore[arg-type]
     sizes = real.str.len_chars()
@@ -368,5 +387,7 @@ def _numbers(known: Profile, values: pl.Series, kinds: pl.Series) -> Profile:
 
 
 def _calendar(kinds: pl.Series) -> bool:
+    """Whether nearly all whole numbers are dates as YYYYMMDD: a few may stand for something else, as 99 for missing."""
     day, month, year = kinds % 100, kinds // 100 % 100, kinds // 10_000
-    return bool((day.is_between(1, 31) & month.is_between(1, 12) & year.is_between(1850, 2100)).all())
+    dated = day.is_between(1, 31) & month.is_between(1, 12) & year.is_between(1850, 2100)
+    return int(dated.sum()) >= _DATED * len(dated)

@@ -8,8 +8,9 @@ from itertools import combinations
 import polars as pl
 
 from shoal.engines.columns import to_plain
-from shoal.profiling.persons import count_independent
-from shoal.profiling.profile import Profile
+from shoal.profiling.clusters import find_clustered
+from shoal.profiling.persons import count_independent, measure_candidate
+from shoal.profiling.profile import Profile, profile_column
 from shoal.profiling.role_rules import RoleSuggestion
 
 _DIFFER, _CHANCE, _FOLLOWS = 0.05, 0.3, 3
@@ -24,6 +25,7 @@ _FEWEST = 20
 """Fewer groups may agree by chance."""
 _PLAIN = 20
 """One fact at least has few values, as a sex or a kind of job: amounts that are reckoned from others have many."""
+_ASKED = "Name one that does; or write none, if each record is about another person. Until then nothing is released"
 _RECORDS = 5_000
 """About so many records are looked at: all of some groups."""
 
@@ -48,8 +50,33 @@ def doubt_records(frame: pl.DataFrame, profiles: Mapping[str, Profile], decision
     >>> doubt_records(visits, profiles, suggest_roles(profiles))[:43]
     'Records that agree in year, zip agree in se'
     """
-    if any(decision.role == "subject" for decision in decisions.values()):
+    subject = next((name for name, decision in decisions.items() if decision.role == "subject"), None)
+    if subject is None:
+        return _doubt(frame, profiles, decisions) or _doubt_clusters(frame, profiles, decisions)
+    if profiles[subject].means("person") or profiles[subject].pattern or profiles[subject].scheme:
         return ""
+    kept = measure_candidate(frame, profiles, subject).constant
+    once = frame.filter(frame[subject].is_not_null() & frame[subject].is_first_distinct())
+    facts = {name: profile_column(once[name]) for name in once.columns if name in kept}
+    if not (reason := _doubt(once, facts, {name: decisions[name] for name in facts})):
+        return ""
+    return f"{subject} may number what happens to persons, not persons. {reason}"
+
+
+def _doubt_clusters(
+    frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Mapping[str, RoleSuggestion]
+) -> str:
+    name = find_clustered(frame, profiles, decisions)
+    if not name:
+        return ""
+    return (
+        f"Records come in clusters by {name}, as those of persons who return do, and those of different persons do "
+        f"not: several records may be about one person, and no column numbers persons. {_ASKED}"
+    )
+
+
+def _doubt(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Mapping[str, RoleSuggestion]) -> str:
+    """Return why records are of the same persons, by what stays the same within a key of two or three columns."""
     facts = [name for name, one in decisions.items() if one.role in ("quasi_identifiers", "sensitive")]
     facts = [name for name in facts if 1 < profiles[name].distinct < profiles[name].present]
     known = [name for name in facts if decisions[name].role == "quasi_identifiers"]
@@ -61,8 +88,7 @@ def doubt_records(frame: pl.DataFrame, profiles: Mapping[str, Profile], decision
         if 2 <= len(found) < len(facts) - len(key) and _count_facts(frame, found, key) >= 2:
             return (
                 f"Records that agree in {', '.join(key)} agree in {', '.join(found)} too, which differ otherwise: "
-                "several records may be about one person, and no column numbers persons. Name one that does; or "
-                "write none, if each record is about another person. Until then nothing is released"
+                f"several records may be about one person, and no column numbers persons. {_ASKED}"
             )
     return ""
 

@@ -193,7 +193,7 @@ def _near_unique(column: Profile) -> RoleSuggestion | None:
     if column.means("weight") and column.numeric:
         reason = "a survey weight follows from other columns and singles people out: round it before publishing"
         return RoleSuggestion("identifiers", reason, plausible=5)
-    if column.near_unique and column.kind in ("text", "integer"):
+    if column.near_unique and (column.kind in ("text", "integer") or column.whole):
         reason = "nearly unique, so it singles people out; a measured quantity may be a quasi-identifier instead"
         return RoleSuggestion("identifiers", reason, plausible=6)
     return None

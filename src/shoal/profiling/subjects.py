@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from shoal.engines.columns import to_plain, to_texts
-from shoal.profiling.persons import SubjectCandidate, find_subject, measure_candidate, speaks_of_event
+from shoal.profiling.persons import SubjectCandidate, find_subject, is_public, measure_candidate, speaks_of_event
 from shoal.profiling.profile import Profile, profile_column, split_words
 from shoal.profiling.role_rules import RoleSuggestion
 
@@ -25,6 +25,9 @@ _MEMBERS_EACH = 5
 _APART = 0.99
 """So many records for each name and birth are of different persons."""
 
+_FEWEST = {"subject": 5, "identifiers": 20}
+"""An identifier with fewer values may be determined by chance."""
+
 Decisions = dict[str, RoleSuggestion]
 
 
@@ -35,6 +38,8 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
     if chosen is None or chosen.is_doubtful:
         named = _by_name(frame, profiles, decisions)
         chosen = min((one for one in (named, chosen) if one), key=lambda one: one.profile.distinct, default=None)
+    elif not chosen.profile.means("person"):
+        chosen = _within_groups(frame, profiles, decisions, chosen)
     if chosen is None:
         return dict(_close_identifiers(frame, profiles, decisions))
     if chosen.shared and chosen.numbers and not chosen.members:
@@ -43,10 +48,19 @@ def decide_subject(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisio
     also = [other for other in found.others if other.profile.distinct >= chosen.profile.distinct]
     decided = {name: _beside(decision) for name, decision in decisions.items()}
     decided |= {other.name: RoleSuggestion("identifiers", f"could number persons too: {other}") for other in also}
-    if chosen.members:
+    if chosen.members and _numbers_members(profiles[chosen.members], decisions):
         decided[chosen.members] = RoleSuggestion("identifiers", f"numbers persons within {chosen.name}")
-    decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also))}
+    decided |= {chosen.name: RoleSuggestion("subject", _explain(chosen, also, profiles.get(chosen.members)))}
     return dict(_close_identifiers(frame, profiles, decided))
+
+
+def _within_groups(
+    frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: Decisions, chosen: SubjectCandidate
+) -> SubjectCandidate:
+    """Return the number that stands for a person together with a group, where the one that was found is of an event."""
+    named = _by_name(frame, profiles, decisions)
+    coarser = named is not None and named.members and named.name in chosen.constant
+    return named if coarser and named.profile.distinct < chosen.profile.distinct else chosen  # type: ignore[union-attr,return-value]
 
 
 def _outranks(found: SubjectCandidate | None, profiles: Mapping[str, Profile], decisions: Decisions) -> bool:
@@ -63,9 +77,9 @@ def _beside(decision: RoleSuggestion) -> RoleSuggestion:
     return replace(decision, role="identifiers", reason="names a person, as the subject does")
 
 
-def _explain(chosen: SubjectCandidate, also: list[SubjectCandidate]) -> str:
+def _explain(chosen: SubjectCandidate, also: list[SubjectCandidate], members: Profile | None) -> str:
     if chosen.members or (chosen.shared and chosen.numbers):
-        return _explain_group(chosen)
+        return _explain_group(chosen, members)
     doubt = f". {', '.join(other.name for other in also)} could be the person as well: is this the right one?"
     stands = ". Nothing else tells persons apart: with a column that numbers them this one could be published"
     return (
@@ -79,8 +93,17 @@ def _may_number_members(column: Profile) -> bool:
     return column.means("person") and column.kind == "integer" and 0 <= column.low <= 1 and column.high < _MEMBERS
 
 
-def _explain_group(chosen: SubjectCandidate) -> str:
-    numbered = f", numbered by {chosen.members}, which starts again in each" if chosen.members else ""
+def _numbers_members(column: Profile, decisions: Decisions) -> bool:
+    """Whether a column numbers persons within groups, and is no group of which others know who is in it."""
+    return decisions[column.name].role in ("identifiers", "subject") or _may_number_members(column)
+
+
+def _explain_group(chosen: SubjectCandidate, members: Profile | None) -> str:
+    again = members is not None and members.kind == "integer" and members.low <= 1
+    how = (
+        f"numbered by {chosen.members}, which starts again in each" if again else f"told apart by {chosen.members} only"
+    )
+    numbered = f", {how}" if members is not None else ""
     return (
         f"says which household, or other group, a record belongs to: {chosen}. Several persons stand under one value"
         f"{numbered}. Households are counted, not persons: nothing here is another number for each person of the "
@@ -114,23 +137,25 @@ def _by_name(frame: pl.DataFrame, profiles: Mapping[str, Profile], decisions: De
 
 
 def _find_group(frame: pl.DataFrame, profiles: Mapping[str, Profile], name: str) -> SubjectCandidate | None:
-    """Return what a number of persons counts within, as persons of a household: both together are a person.
+    """Return what tells a person together with a number that several persons share, or that number where it is finer.
 
-    Counting by the group is safe: records of k groups are about k persons at least.
+    So are persons numbered within a household, or within each of some places. Counting by either is safe: records of k
+    groups are about k persons at least; by the finer one fewest are taken for one.
     """
     person = measure_candidate(frame, profiles, name)
     if person.constant or not person.shared:
         return None
-    for group in sorted(profiles, key=lambda one: -profiles[one].distinct):
-        column = profiles[group]
-        if not column.keys or column.kind == "float" or not column.distinct < column.present or group == name:
+    for group in sorted((one for one in profiles.values() if one.name != name), key=lambda one: one.distinct):
+        if is_public(group) or group.kind not in ("text", "integer") or not 1 < group.distinct < group.present:
             continue
-        both = [to_texts(frame[group]), to_texts(frame[name])]
-        joined = pl.select(pl.concat_str(both, separator=" ").alias(f"{group}, {name}")).to_series()
+        both = [to_texts(frame[group.name]), to_texts(frame[name])]
+        joined = pl.select(pl.concat_str(both, separator=" ").alias(f"{group.name}, {name}")).to_series()
+        numbers = group.keys and group.distinct > profiles[name].distinct
         together = frame.with_columns(joined)
         persons = measure_candidate(together, {**profiles, joined.name: profile_column(joined)}, joined.name)
-        if column.distinct > profiles[name].distinct and (persons.personal or joined.n_unique() == frame.height):
-            return replace(measure_candidate(frame, profiles, group), members=name)
+        if (persons.personal and not persons.shared) or (numbers and joined.n_unique() == frame.height):
+            finer = measure_candidate(frame, profiles, group.name) if numbers else person
+            return replace(finer, members=name if numbers else group.name)
     return None
 
 
@@ -186,7 +211,7 @@ def _close_identifiers(
 ) -> Iterator[tuple[str, RoleSuggestion]]:
     """Yield the roles; a column that stands one to one for an identifier, or determines it, is one too."""
     keys = [name for name, one in decisions.items() if one.role in ("subject", "identifiers")]
-    keys = [name for name in keys if 20 <= profiles[name].distinct < profiles[name].present]
+    keys = [name for name in keys if _FEWEST[decisions[name].role] <= profiles[name].distinct < profiles[name].present]
     measured = {name: measure_candidate(frame, profiles, name) for name in keys}
     for name, decision in decisions.items():
         if decision.role in ("subject", "identifiers"):
