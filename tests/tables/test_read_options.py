@@ -19,6 +19,7 @@ from shoal.engines.detection import read_with_detected
 from shoal.engines.files.budget import MemoryBudget
 from shoal.engines.files.count import count
 from shoal.engines.files.scan import open_scan
+from shoal.engines.layout import find_layout_fault
 from shoal.errors import PolicyError, TableError
 
 GERMAN = (
@@ -354,3 +355,23 @@ def test_a_text_in_two_spellings_of_blanks_is_stripped(tmp_path: Path) -> None:
     path = tmp_path / "towns.csv"
     path.write_text("nr;town\n" + "".join(f"{i};{['Bonn', 'Bonn ', 'Aix'][i % 3]}\n" for i in range(30)))
     assert shoal.suggest(path).policy.to_dict()["read"]["strip"] is True
+
+
+HEADERLESS = [
+    ["Okafor", "03.05.1961", "80331"],
+    *[[name, f"1{n}.04.198{n}", f"8{n}331"] for n, name in enumerate("AABBCC")],
+]
+
+
+def test_an_unseen_name_does_not_outweigh_a_date() -> None:
+    """The first person would become the names of the columns, though her birth is written as those below."""
+    fault = find_layout_fault(list(enumerate(HEADERLESS, 1)))
+    assert fault is not None and "looks like a record" in fault.what
+
+
+@pytest.mark.parametrize(
+    "first", [["city", "2019", "2020"], ["name", "born", "zip"], ["city", "2019-01", "2019-02"], ["sex", "1", "age"]]
+)
+def test_names_of_columns_are_names(first: list[str]) -> None:
+    below = [[name, f"{n}7", f"{n}3"] for n, name in enumerate("AABBCC", 1)]
+    assert find_layout_fault(list(enumerate([first, *below], 1))) is None

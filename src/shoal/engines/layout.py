@@ -22,6 +22,8 @@ _SUMS = (
     "合計 总计 合计 總計 합계 รวม कुल المجموع סהכ"
 )
 _TOTALS = frozenset(_SUMS.split())
+_SURE = 2
+"""A vote that one vote against it does not outweigh."""
 _MARKS = re.compile(r"[\s:.\"'״=]+")
 
 
@@ -77,7 +79,8 @@ def _find_no_header(lines: Sequence[Line]) -> Fault | None:
     if len(below) < 2:
         return None
     votes = [_compare(cell, [cells[place] for cells in below]) for place, cell in enumerate(first)]
-    if max(votes) < 1 or min(votes) < 0:
+    sure = sum(vote >= _SURE for vote in votes)
+    if max(votes) < 1 or min(votes) <= -_SURE or (min(votes) < 0 and not sure):
         return None
     what = "the first line looks like a record, not like names of columns"
     hint = "say header: false (--no-header) and they are called column_1, column_2, …; or header: true (--header 1)"
@@ -85,13 +88,16 @@ def _find_no_header(lines: Sequence[Line]) -> Fault | None:
 
 
 def _compare(cell: str, below: list[str]) -> int:
-    """Return 1 where a cell is written as those below it, -1 where it is not, 0 where that cannot be told."""
+    """Return how sure a cell is one like those below it: 2 written as only records are, 1 the same, -1 another value
+    than those that return, -2 a word where all others have digits; 0 where that cannot be told."""
     known = [text for text in below if text.strip() and text.strip().casefold() not in PLACEHOLDERS]
     if not known or not cell.strip():
         return 0
     shapes = {_shape(text) for text in known}
     if len(shapes) <= 2 and all("9" in shape for shape in shapes):
-        return 1 if _shape(cell) in shapes else -int(_is_word(cell))
+        if _shape(cell) in shapes:
+            return 1 if _shape(cell) == "9" else _SURE  # 2019 may name a column, 03.05.1961 hardly does
+        return -_SURE * int(_is_word(cell))
     few = len(set(known)) * 2 <= len(known)
     if few and len(known) >= 4:
         return 1 if cell in known else -1
