@@ -33,7 +33,7 @@ def spoil(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Cutter:
 
     def cut(request: Request, table: QueryableTable) -> Evaluation:
         answer = evaluate(request, table)
-        return Evaluation(change(answer.table), answer.matched, answer.notes)
+        return Evaluation(change(answer.table), answer.rows, answer.notes)
 
     return cut
 

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from shoal.errors import LedgerError
 from shoal.gateway.config import RetentionConfig
-from shoal.gateway.evaluation import hash_records
+from shoal.gateway.evaluation import hash_answer
 from shoal.gateway.formats import Reply
 from shoal.gateway.ledger import Ledger
 from shoal.gateway.mediator import Answer, AnswerPart
@@ -128,7 +128,7 @@ class Releases:
             table = self._read_content(digest)
             if table is None:
                 return None
-            if entered.get(owner) != digest or self._ledger.digest(hash_records(table)) != digest:
+            if entered.get(owner) != digest or self._ledger.digest(hash_answer(table)) != digest:
                 raise LedgerError("the answer that is kept is not the one in the ledger", where="release")
             parts[owner] = table
         return Reply(unite_answers(parts, record.layout)[0][: record.rows], record.explanation)
