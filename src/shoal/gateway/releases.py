@@ -100,7 +100,7 @@ class Releases:
         now = self._clock()
         if now - self._stored.get((client, part.digest), 0.0) < _INTERVAL:
             return
-        data = part.table.clone().write_ipc(None, compression="zstd").getvalue()  # it is shared
+        data = part.table.clone().write_ipc_stream(None, compression="zstd").getvalue()  # it is shared
         write_whole(self.contents / part.digest, data)
         self._stored[client, part.digest] = now
 
@@ -150,7 +150,7 @@ class Releases:
 
     def _read_content(self, digest: str) -> pl.DataFrame | None:
         try:
-            return pl.read_ipc((self.contents / digest).read_bytes())
+            return pl.read_ipc_stream((self.contents / digest).read_bytes())
         except FileNotFoundError:
             return None
         except (pl.exceptions.PolarsError, OSError):
