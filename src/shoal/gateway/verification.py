@@ -113,8 +113,8 @@ class AnswerVerifier:
         return shared
 
     def _verify_records(self, request: Request, answer: Evaluation) -> None:
-        rows = pl.Series(answer.rows)
-        audited = [self._column(str(item.column)).gather(rows) for item in request.items]
+        rows = pl.Series(answer.rows, dtype=pl.get_index_type())
+        audited = [self._column(str(item.column))[rows] for item in request.items]
         if not all(map(pl.Series.equals, audited, answer.table)):
             raise _failure(request, "the answer shows a record that the release does not hold")
 
@@ -156,7 +156,7 @@ class AnswerVerifier:
         columns = _number(map(self._hash, request.group_by), "g")
         columns += [self._values(item).alias(name) for name, item in figures.items()]
         counts = [_figure(item, name).alias(name) for name, item in figures.items()]
-        records = pl.DataFrame(columns)[rows]
+        records = pl.DataFrame(columns)[pl.Series(rows, dtype=pl.get_index_type())]
         cells = records.group_by(groups).agg(counts) if groups else records.select(counts)
         width = len(groups)
         return {row[:width]: row[width:] for row in cells.iter_rows()}
