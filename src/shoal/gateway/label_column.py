@@ -62,8 +62,9 @@ class LabelColumn:
         """Return which ranges lie so as a whole: their nearer end does."""
         above = sign in (">", ">=")
         ends, closed = (self.low, self.with_low) if above else (self.high, self.with_high)
-        beyond = SIGNS[">" if above else "<"](ends, value).astype(bool)
-        return beyond | ((ends == value).astype(bool) & ((sign in (">=", "<=")) | ~closed))
+        beyond: Bools = SIGNS[">" if above else "<"](ends, value).astype(bool)
+        at_end: Bools = (ends == value).astype(bool)
+        return beyond | (at_end if sign in (">=", "<=") else at_end & ~closed)
 
 
 def _has_ends(label: PossibleValues) -> bool:
