@@ -203,9 +203,9 @@ async def _exchange(
 
 
 def _list_processes(service: int) -> list[int]:
-    """Return a process and those that it began."""
-    begun = Path(f"/proc/{service}/task/{service}/children").read_text().split()
-    return [service, *map(int, begun)]
+    """Return a process and those that any of its threads began."""
+    begun = " ".join(one.read_text() for one in Path(f"/proc/{service}/task").glob("*/children"))
+    return [service, *sorted(map(int, begun.split()))]
 
 
 def _memory(service: int) -> float:

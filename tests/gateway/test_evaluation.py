@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import Refused
-from shoal.gateway.evaluation import QueryableTable, evaluate
+from shoal.gateway.evaluation import QueryableTable, evaluate, find_matching
+from shoal.gateway.label_column import LabelColumn
 from shoal.gateway.labels import LabelReader
 from shoal.gateway.request import Among, Compare, Condition, Every, IsNull, Item, Not, Order, Request, Some
 from shoal.hierarchies import Intervals, Mask, Tree
@@ -79,7 +80,7 @@ SCHEMA = {"n": pl.Int64, "t": pl.String}
 
 
 def matched(condition: Condition, frame: pl.DataFrame, meanings: dict[str, LabelReader]) -> list[bool]:
-    found: list[bool] = evaluate(Request("x", ALL, where=condition), QueryableTable(frame, meanings)).matched.tolist()
+    found: list[bool] = find_matching(Request("x", ALL, where=condition), QueryableTable(frame, meanings)).tolist()
     return found
 
 
@@ -150,7 +151,8 @@ def test_values_that_are_published_as_they_are_match_as_they_are(
     ],
 )
 def test_comparisons(meanings: LabelReader, text: str, sign: Any, value: float, truth: bool | None) -> None:
-    assert meanings.of(text).compare(sign, value) is truth
+    yes, no = LabelColumn.of([meanings.of(text)]).compare(sign, value)
+    assert (yes.tolist(), no.tolist()) == ([truth is True], [truth is False])
 
 
 def test_a_mask_matches_nothing_for_certain_and_rules_out_what_it_does_not_fit() -> None:

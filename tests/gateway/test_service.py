@@ -165,7 +165,7 @@ def test_a_kept_answer_that_was_changed_is_not_given(tmp_path: Path) -> None:
         folder = Path(f"{service.gateway.ledger.path}.releases")
         (content,) = (folder / "contents").iterdir()
         assert oct(content.stat().st_mode)[-3:] == "600"
-        pl.DataFrame(answer["records"]).with_columns(salary=pl.lit("1")).write_ipc(content)
+        pl.DataFrame(answer["records"]).with_columns(salary=pl.lit("1")).write_ipc_stream(content)
         with service.http() as http:
             assert told(http.get("/releases/1"))[:2] == (503, "LedgerError")
             content.write_bytes(b"half")

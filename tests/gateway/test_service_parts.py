@@ -142,10 +142,10 @@ def test_the_memory_of_answers_is_bounded() -> None:
     memory = remember_answers(max_bytes=100_000)
     for number in range(200):
         table = pl.DataFrame({"a": np.arange(200)})
-        memory.put(f"t{number}", Evaluation(table, np.ones(200, bool)))
+        memory.put(f"t{number}", Evaluation(table, np.arange(25)))
     assert memory.size <= 100_000 and memory.get("t199") is not None
     assert memory.get("t0") is None
-    memory.put("large", Evaluation(pl.DataFrame({"a": np.arange(10_000)}), np.ones(1, bool)))
+    memory.put("large", Evaluation(pl.DataFrame({"a": np.arange(10_000)}), np.arange(1)))
     assert memory.get("large") is None
 
 
@@ -154,7 +154,7 @@ def test_small_answers_to_long_requests_are_bounded_too() -> None:
     memory = remember_answers(max_bytes=1_000_000)
     for number in range(200):
         long = Compare("a", "=", f"{number} {'x' * 10_000}")
-        memory.put(repr(long), Evaluation(pl.DataFrame({"n": [1]}), np.ones(1, bool)))
+        memory.put(repr(long), Evaluation(pl.DataFrame({"n": [1]}), np.arange(1)))
     assert 0 < memory.size <= 1_000_000 and memory.get(repr(long)) is not None
 
 

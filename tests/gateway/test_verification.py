@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from shoal.encoding.types import Ints
 from shoal.errors import AuditFailed, Unavailable
 from shoal.gateway import answer_source
 from shoal.gateway.evaluation import Evaluation, QueryableTable, evaluate
@@ -33,7 +34,7 @@ def spoil(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Cutter:
 
     def cut(request: Request, table: QueryableTable) -> Evaluation:
         answer = evaluate(request, table)
-        return Evaluation(change(answer.table), answer.matched, answer.notes)
+        return Evaluation(change(answer.table), answer.rows, answer.notes)
 
     return cut
 
@@ -57,7 +58,30 @@ def cut_raw_figures(request: Request, table: QueryableTable) -> Evaluation:
     return evaluate(request, QueryableTable(table.frame.with_columns(people()["age"]), table.meanings))
 
 
+def cut_other_rows(choose: Callable[[Ints], Ints]) -> Cutter:
+    """Return a cutter that tells other records than it shows, or shows those that it tells."""
+
+    def cut(request: Request, table: QueryableTable) -> Evaluation:
+        answer = evaluate(request, table)
+        return Evaluation(answer.table, choose(answer.rows), answer.notes)
+
+    return cut
+
+
+def cut_twice(request: Request, table: QueryableTable) -> Evaluation:
+    """Show a record of the release twice, and say so."""
+    answer = evaluate(request, table)
+    return Evaluation(answer.table[[0, *range(answer.table.height)]], answer.rows[[0, *range(len(answer.rows))]])
+
+
 PLANTED = {
+    "records in another order": (RECORDS, cut_other_rows(lambda rows: rows[::-1])),
+    "no record": (RECORDS, cut_other_rows(lambda rows: rows[:0])),
+    "a record twice": (RECORDS, cut_twice),
+    "a record beyond the table": (RECORDS, cut_other_rows(lambda rows: rows + 1)),
+    "a record before the table": (RECORDS, cut_other_rows(lambda rows: rows - len(rows))),
+    "a group's record twice": (GROUPS, cut_other_rows(lambda rows: rows[[0, *range(len(rows))]])),
+    "a record left out": (GROUPS, cut_other_rows(lambda rows: rows[1:])),
     "the original": (RECORDS, cut_raw),
     "the original's groups": ("SELECT age, count(*) AS n FROM people GROUP BY age", cut_raw),
     "a raw value": (RECORDS, set_first("age", "31")),

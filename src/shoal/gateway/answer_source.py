@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from shoal.encoding.types import Ints
 from shoal.engines.formulas import prefix_cells
 from shoal.gateway.bounded_cache import BoundedCache
 from shoal.gateway.evaluation import Evaluation, QueryableTable, evaluate
@@ -12,6 +15,8 @@ from shoal.gateway.verification import AnswerVerifier
 
 _OBJECTS = 4_000
 """Bytes of the objects around an answer, as measured."""
+_NO_ROWS: Ints = np.zeros(0, np.int64)
+"""What an answer is made of is not needed once it was verified, and may be much more than it shows."""
 
 
 def remember_answers(max_bytes: int = 64_000_000) -> BoundedCache[tuple[str, str], Evaluation]:
@@ -54,7 +59,7 @@ class AnswerSource:
         if answer is None:
             answer = evaluate(request, self.table)
             self.verifier.verify(request, answer, client)
-            if self.prefixes:
-                answer = replace(answer, table=prefix_cells(answer.table))
+            shown = prefix_cells(answer.table) if self.prefixes else answer.table
+            answer = replace(answer, table=shown, rows=_NO_ROWS)
             self.cache.put(key, answer)
         return answer

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -43,22 +43,22 @@ def verify_bytes(data: bytes, format: str, table: pl.DataFrame) -> None:
     except (ValueError, KeyError, csv.Error):
         raise AuditFailed("what was written cannot be read", where=format) from None
     list_cells = _list_writable if format in ("json", "csv") else pl.Series.to_list
-    same = _is_text_of if format == "csv" else _is_same
+    are_same = _are_texts_of if format == "csv" else _are_same
     if [name for name, _ in written] != table.columns or not all(
-        len(cells) == table.height and all(map(same, cells, list_cells(column)))
+        len(cells) == table.height and are_same(cells, list_cells(column))
         for (_, cells), column in zip(written, table, strict=True)
     ):
         raise AuditFailed("what was written is not the answer", where=format)
 
 
-def _read_json(data: bytes, names: Sequence[str]) -> _Columns:
+def _read_json(data: bytes, names: list[str]) -> _Columns:
     answer = json.loads(data)
-    if any(list(record) != list(names) for record in answer["records"]):
+    if any(list(record) != names for record in answer["records"]):
         raise ValueError
     return [(name, [record[name] for record in answer["records"]]) for name in answer["columns"]]
 
 
-def _read_csv(data: bytes, names: Sequence[str]) -> _Columns:
+def _read_csv(data: bytes, names: list[str]) -> _Columns:
     csv.field_size_limit(max(len(data), csv.field_size_limit()))
     head, *lines = csv.reader(io.StringIO(data.decode(), newline=""))
     records = [line or [""] for line in lines]  # one column, and nothing in it
@@ -67,12 +67,12 @@ def _read_csv(data: bytes, names: Sequence[str]) -> _Columns:
     return [(name, [record[index] for record in records]) for index, name in enumerate(head)]
 
 
-def _read_stream(data: bytes, names: Sequence[str]) -> _Columns:
+def _read_stream(data: bytes, names: list[str]) -> _Columns:
     pa = import_extra("pyarrow", "gateway", "answers in Arrow and Parquet")
     return _list_columns(pa.ipc.open_stream(data).read_all())
 
 
-def _read_parquet(data: bytes, names: Sequence[str]) -> _Columns:
+def _read_parquet(data: bytes, names: list[str]) -> _Columns:
     pq = import_extra("pyarrow.parquet", "gateway", "answers in Arrow and Parquet")
     return _list_columns(pq.read_table(io.BytesIO(data)))
 
@@ -83,7 +83,7 @@ def _list_columns(table: Any) -> _Columns:
     return [(column.name, column.to_list()) for column in frame]
 
 
-_READERS: dict[str, Callable[[bytes, Sequence[str]], _Columns]] = {
+_READERS: dict[str, Callable[[bytes, list[str]], _Columns]] = {
     "json": _read_json,
     "csv": _read_csv,
     "arrow": _read_stream,
@@ -94,12 +94,22 @@ _READERS: dict[str, Callable[[bytes, Sequence[str]], _Columns]] = {
 def _list_writable(column: pl.Series) -> list[Any]:
     """Return cells as JSON and CSV can hold them: moments as a release writes them, other kinds as their texts."""
     if column.dtype.is_float():
-        return [None if cell is None or not math.isfinite(cell) else cell for cell in column]
+        return [None if cell is None or not math.isfinite(cell) else cell for cell in column.to_list()]
     if column.dtype.is_integer() or column.dtype in (pl.String, pl.Boolean):
         return column.to_list()
     if column.dtype.is_temporal() and column.dtype != pl.Duration:
         return to_texts(column).to_list()
     return [None if cell is None else str(cell) for cell in column.to_list()]
+
+
+def _are_same(written: list[Any], cells: list[Any]) -> bool:
+    """Whether the cells that were read back are what they were; nearly always they are equal and of the same kinds."""
+    alike = written == cells and list(map(type, written)) == list(map(type, cells))
+    return alike or all(map(_is_same, written, cells))
+
+
+def _are_texts_of(written: list[str], cells: list[Any]) -> bool:
+    return all(map(_is_text_of, written, cells))
 
 
 def _is_same(written: Any, cell: Any) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Bools
@@ -16,9 +17,9 @@ from shoal.engines.columns import kind_of, to_plain, to_texts
 from shoal.engines.formulas import prefix_cells
 from shoal.errors import AuditFailed, Refused
 from shoal.gateway.blurred_counts import add_noise, add_numbers, draw_share, number_person, round_count
-from shoal.gateway.evaluation import Evaluation, QueryableTable, evaluate, sort_and_limit
+from shoal.gateway.evaluation import Evaluation, QueryableTable, find_matching, sort_and_limit
 from shoal.gateway.labels import LabelReader
-from shoal.gateway.request import Item, Request
+from shoal.gateway.request import Request
 from shoal.gateway.standing import StandingRecords
 from shoal.policy import Policy
 from shoal.policy.answers import NoisyCounts, RoundedCounts
@@ -74,14 +75,13 @@ class CountSource:
         AuditFailed
             The answer does not follow from the records; it goes no further.
         """
-        counted = (Item("n", None, "count"),)
-        matched = evaluate(Request(request.table, counted, where=request.where), self.table).matched
+        matched = find_matching(request, self.table)
         told = self._blur(request, matched)
         self._verify(request, matched, told)
         kept, draw = self.standing.keep_draw(*_place_of(asked, version), told)
         shown = _lay_out(request, kept)
         shown = prefix_cells(shown) if self.policy.hygiene.prefixes else shown
-        return Evaluation(shown, matched, (tell_how(self.said),)), draw
+        return Evaluation(shown, np.flatnonzero(matched), (tell_how(self.said),)), draw
 
     def _blur(self, request: Request, matched: Bools) -> pl.DataFrame:
         """Return what is told: a record for each group, its values and its count."""

@@ -17,7 +17,7 @@ from shoal.hierarchies.base import Hierarchy
 
 _AS_THEY_ARE = ("mask", "suppress", "intervals")
 """Hierarchies whose labels are ranges, masks and stars: any other text is a value."""
-_CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+CONTRARY: dict[Sign, Sign] = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 SIGNS: dict[Sign, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
 
 Truth = bool | None
@@ -44,15 +44,6 @@ class PossibleValues:
         """Whether it is a range."""
         return self.values is None and (math.isfinite(self.low) or math.isfinite(self.high))
 
-    def compare(self, sign: Sign, value: Any) -> Truth:
-        """Return whether all values that it can stand for lie so (below, above …), none does, or some may."""
-        if self.missing:
-            return None  # a missing value compares with nothing, and neither does its contrary
-        if self.values is not None:
-            found = {SIGNS[sign](one, value) for one in self.values}
-            return found.pop() if len(found) == 1 else None
-        return self._compare_range(sign, value) if self.is_bounded else None
-
     def among(self, wanted: frozenset[Any], texts: frozenset[str]) -> Truth:
         """Return whether it is certainly one of some values, or is called by one of some texts."""
         if self.missing:
@@ -70,7 +61,7 @@ class PossibleValues:
         return False
 
     def _compare_range(self, sign: Sign, value: float) -> Truth:
-        return True if self._is_sure(sign, value) else False if self._is_sure(_CONTRARY[sign], value) else None
+        return True if self._is_sure(sign, value) else False if self._is_sure(CONTRARY[sign], value) else None
 
     def _is_sure(self, sign: Sign, value: float) -> bool:
         """Whether the whole range lies so: its nearer end does."""
@@ -110,8 +101,8 @@ class LabelReader:
     Examples
     --------
     >>> ages = LabelReader("integer")
-    >>> ages.of("[20, 29]").compare("<", 30), ages.of("[20, 29]").compare("<", 25), ages.of("*").compare("<", 25)
-    (True, None, None)
+    >>> ages.of("[20, 29]").low, ages.of("[20, 29]").high, ages.of("*").is_bounded
+    (20.0, 29.0, False)
     """
 
     kind: Kind
@@ -121,6 +112,11 @@ class LabelReader:
     hierarchy: Hierarchy | None = None
     labels: Mapping[str, frozenset[Any]] = field(default_factory=dict)
     """Label → the values that the hierarchy declares under it."""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.kind in ("integer", "float")
 
     @classmethod
     def published(cls, kind: Kind, hierarchy: Hierarchy | None) -> LabelReader:
@@ -155,7 +151,7 @@ class LabelReader:
         return self._read_value(text)
 
     def _is_range(self, label: PublishedValue) -> bool:
-        return label.form == "range" and self.kind in ("integer", "float")
+        return label.form == "range" and self.is_number
 
     def _read_value(self, text: str) -> PossibleValues:
         if self.hierarchy is None or self.hierarchy.key() in _AS_THEY_ARE:

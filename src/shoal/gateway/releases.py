@@ -1,7 +1,8 @@
 """Releases: answers that were given, kept so that a client can fetch its own again.
 
 An answer is a small record (who asked, which owners answered, the explanation) and the owners' records, which lie
-under the hash that the ledger has of them: equal answers are stored once, and a change on the disk is noticed.
+under the hash that the ledger has of them: equal answers of a client are stored once, and a change on the disk is
+noticed. No client's files are another's: how soon an answer comes would tell that somebody else has the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pydantic import TypeAdapter
 
 from shoal.errors import LedgerError
 from shoal.gateway.config import RetentionConfig
-from shoal.gateway.evaluation import hash_records
+from shoal.gateway.evaluation import hash_answer
 from shoal.gateway.formats import Reply
 from shoal.gateway.ledger import Ledger
 from shoal.gateway.mediator import Answer, AnswerPart
@@ -69,8 +70,6 @@ class Releases:
         for path in (self.records, self.contents):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._tidied, self._tidying = 0.0, Lock()
-        self._stored: dict[tuple[str, str], float] = {}
-        """Client and hash → when it was known to lie there."""
 
     def hash_request(self, text: str, owner_column: bool) -> str:
         """Return the hash by which a request is known again."""
@@ -93,16 +92,12 @@ class Releases:
         return Reply(answer.table, record.explanation)
 
     def _keep_part(self, client: str, part: AnswerPart) -> None:
-        """Keep what an owner gave; how old it is counts from when it was given last.
-
-        It is written although it lies there: how soon the answer comes would tell that somebody else has the same.
-        """
-        now = self._clock()
-        if now - self._stored.get((client, part.digest), 0.0) < _INTERVAL:
-            return
-        data = part.table.clone().write_ipc(None, compression="zstd").getvalue()  # it is shared
-        write_whole(self.contents / part.digest, data)
-        self._stored[client, part.digest] = now
+        """Keep what an owner gave; how old it is counts from when it was given last."""
+        path = self._locate_content(client, part.digest)
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            write_whole(path, part.table.clone().write_ipc_stream(None, compression="zstd").getvalue())  # it is shared
 
     def read_record(self, client: str, number: str) -> KeptAnswer | None:
         """Return what is kept of a client's own answer, beside its records."""
@@ -125,10 +120,10 @@ class Releases:
         entered = self._ledger.digests(client, number)
         parts: dict[str, pl.DataFrame] = {}
         for owner, digest in record.parts.items():
-            table = self._read_content(digest)
+            table = self._read_content(client, digest)
             if table is None:
                 return None
-            if entered.get(owner) != digest or self._ledger.digest(hash_records(table)) != digest:
+            if entered.get(owner) != digest or self._ledger.digest(hash_answer(table)) != digest:
                 raise LedgerError("the answer that is kept is not the one in the ledger", where="release")
             parts[owner] = table
         return Reply(unite_answers(parts, record.layout)[0][: record.rows], record.explanation)
@@ -139,7 +134,6 @@ class Releases:
             return
         with self._tidying:
             self._tidied = self._clock()
-            self._stored.clear()
             paths = [path for folder in (self.records, self.contents) for path in folder.iterdir()]
             newest_first = sorted(((stat.st_mtime, stat.st_size, path) for path, stat in _stat(paths)), reverse=True)
             size = 0
@@ -148,9 +142,9 @@ class Releases:
                 if size > self._config.size or changed < self._tidied - self._config.days * _DAY:
                     path.unlink(missing_ok=True)
 
-    def _read_content(self, digest: str) -> pl.DataFrame | None:
+    def _read_content(self, client: str, digest: str) -> pl.DataFrame | None:
         try:
-            return pl.read_ipc((self.contents / digest).read_bytes())
+            return pl.read_ipc_stream(self._locate_content(client, digest).read_bytes())
         except FileNotFoundError:
             return None
         except (pl.exceptions.PolarsError, OSError):
@@ -158,8 +152,14 @@ class Releases:
 
     def locate(self, client: str, number: str) -> Path:
         """Return where the answer to a client's number lies; another client's number lies elsewhere."""
-        key = json.dumps([client, number]).encode()
-        return self.records / f"{hashlib.blake2b(key, digest_size=20).hexdigest()}.json"
+        return self.records / f"{_hash_names(client, number)}.json"
+
+    def _locate_content(self, client: str, digest: str) -> Path:
+        return self.contents / _hash_names(client, digest)
+
+
+def _hash_names(*names: str) -> str:
+    return hashlib.blake2b(json.dumps(names).encode(), digest_size=20).hexdigest()
 
 
 def _stat(paths: list[Path]) -> list[tuple[Path, os.stat_result]]:

@@ -14,33 +14,28 @@ from math import isclose
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.encoding.domains import STAR
-from shoal.encoding.types import Bools, Ints
+from shoal.encoding.types import Ints
 from shoal.errors import AuditFailed
 from shoal.gateway.bounded_cache import BoundedCache
 from shoal.gateway.evaluation import Evaluation
 from shoal.gateway.labels import LabelReader
 from shoal.gateway.request import Item, Request
 
-_COUNTED = 64_000_000
-"""Bytes of counted records of some columns that need not be counted again."""
 _MAX_SHARED = 4_096
 """Combinations of columns of a client that are known to be shared by enough persons."""
 _TOLERANCE = 1e-9
 """Sums of the same numbers may differ so much with their order."""
 _PERSONS = "persons"
-_Counts = tuple[npt.NDArray[np.uint64], Ints]
-"""Hashes of records of 64 bits, sorted, and how often each record occurs."""
 
 
 @dataclass(frozen=True)
 class AnswerVerifier:
     """Verifies that answers show nothing that the audited table does not hold.
 
-    - A record of an answer occurs in the table, at least as often as in the answer.
+    - Each record of an answer is one of the table, and each of these is shown once.
     - A group of an answer occurs in the table, and once in the answer; its figures follow from the published records.
     - Where the table is shown as it is, whatever an answer's request touches is shared by enough persons.
 
@@ -67,10 +62,8 @@ class AnswerVerifier:
     _shared: BoundedCache[tuple[str, frozenset[str]], bool] = field(
         default_factory=lambda: BoundedCache(_MAX_SHARED), repr=False, compare=False
     )
-    _counts: BoundedCache[tuple[str, tuple[str, ...]], _Counts] = field(
-        default_factory=lambda: BoundedCache(_COUNTED, _measure_counts), repr=False, compare=False
-    )
-    """A client and columns → their records, counted: what was counted for others would tell what they asked."""
+    _stars: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
+    """Columns that are never given out."""
     _hashes: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
     _midpoints: dict[str, pl.Series] = field(default_factory=dict, repr=False, compare=False)
 
@@ -78,7 +71,7 @@ class AnswerVerifier:
         """Read every column now: how soon the first answer comes would tell whether somebody asked for it before."""
         for name in self.readers:
             self._hash(name)
-            if self._shows_ranges(name) and self.readers[name].kind in ("integer", "float"):
+            if self._shows_ranges(name) and self.readers[name].is_number:
                 self._read_midpoints(name)
 
     def verify(self, request: Request, answer: Evaluation, client: str = "") -> None:
@@ -91,12 +84,12 @@ class AnswerVerifier:
         """
         if answer.table.columns != [item.name for item in request.items]:
             raise _failure(request, "the answer has other columns than were asked for")
-        if len(answer.matched) != self.audited.height:
-            raise _failure(request, "the answer is made of the records of another table")
+        if not _are_distinct(answer.rows, self.audited.height):
+            raise _failure(request, "the answer is made of records that the release does not hold, or of one twice")
         if request.limit is not None and answer.table.height > request.limit:
             raise _failure(request, "the answer has more records than were asked for")
-        if not request.aggregates and answer.table.height > answer.matched.sum():
-            raise _failure(request, "the answer has more records than match the condition")
+        if not request.aggregates and answer.table.height != len(answer.rows):
+            raise _failure(request, "the answer has other records than it is made of")
         keys = [item for item in request.items if not item.function]
         if any(answer.table[item.name].dtype != self._column(str(item.column)).dtype for item in keys):
             raise _failure(request, "the answer shows values of another kind than the release")
@@ -105,7 +98,7 @@ class AnswerVerifier:
         if request.aggregates:
             self._verify_groups(request, answer)
         else:
-            self._verify_records(request, answer, client)
+            self._verify_records(request, answer)
 
     def _is_shared(self, client: str, columns: frozenset[str]) -> bool:
         """Whether enough persons have each combination of values in some columns."""
@@ -119,19 +112,18 @@ class AnswerVerifier:
             self._shared.put((client, columns), shared)
         return shared
 
-    def _verify_records(self, request: Request, answer: Evaluation, client: str) -> None:
-        columns = tuple(str(item.column) for item in request.items)
-        published = self._counts.get((client, columns))
-        if published is None:
-            published = _count_rows(map(self._column, columns))
-            self._counts.put((client, columns), published)
-        if not _is_part(_count_rows(answer.table), published):
+    def _verify_records(self, request: Request, answer: Evaluation) -> None:
+        rows = pl.Series(answer.rows, dtype=pl.get_index_type())
+        audited = [self._column(str(item.column))[rows] for item in request.items]
+        if not all(map(pl.Series.equals, audited, answer.table)):
             raise _failure(request, "the answer shows a record that the release does not hold")
 
     def _column(self, name: str) -> pl.Series:
         if name in self.audited.columns:
             return self.audited[name]
-        return pl.Series([STAR], dtype=pl.String).new_from_index(0, self.audited.height)
+        if name not in self._stars:
+            self._stars[name] = pl.Series([STAR], dtype=pl.String).new_from_index(0, self.audited.height)
+        return self._stars[name]
 
     def _hash(self, name: str) -> pl.Series:
         """Return a column's values as numbers of 64 bits, which compare sooner than texts."""
@@ -140,7 +132,7 @@ class AnswerVerifier:
         return self._hashes[name]
 
     def _verify_groups(self, request: Request, answer: Evaluation) -> None:
-        groups = self._recount(request, answer.matched)
+        groups = self._recount(request, answer.rows)
         selected = [request.group_by.index(str(item.column)) for item in request.items if not item.function]
         hashes = [answer.table[item.name].hash().to_list() for item in request.items if not item.function]
         shown = list(zip(*hashes, strict=True)) if hashes else [()] * answer.table.height
@@ -157,14 +149,14 @@ class AnswerVerifier:
         if not correct:
             raise _failure(request, "a figure of the answer does not follow from the release")
 
-    def _recount(self, request: Request, matched: Bools) -> dict[tuple[int, ...], tuple[Any, ...]]:
+    def _recount(self, request: Request, rows: Ints) -> dict[tuple[int, ...], tuple[Any, ...]]:
         """Count the groups of the records that an answer is made of: hashes of their keys → their figures."""
         groups = [f"g{index}" for index in range(len(request.group_by))]
         figures = {f"a{index}": item for index, item in enumerate(request.items) if item.function}
         columns = _number(map(self._hash, request.group_by), "g")
         columns += [self._values(item).alias(name) for name, item in figures.items()]
         counts = [_figure(item, name).alias(name) for name, item in figures.items()]
-        records = pl.DataFrame(columns).filter(pl.Series(matched))
+        records = pl.DataFrame(columns)[pl.Series(rows, dtype=pl.get_index_type())]
         cells = records.group_by(groups).agg(counts) if groups else records.select(counts)
         width = len(groups)
         return {row[:width]: row[width:] for row in cells.iter_rows()}
@@ -198,22 +190,13 @@ def _number(columns: Iterable[pl.Series], prefix: str) -> list[pl.Series]:
     return [column.alias(f"{prefix}{index}") for index, column in enumerate(columns)]
 
 
-def _count_rows(columns: Iterable[pl.Series]) -> _Counts:
-    """Return the hashes of a table's distinct records, sorted, and how often each occurs."""
-    return np.unique(pl.DataFrame(_number(columns, "c")).hash_rows().to_numpy(), return_counts=True)
-
-
-def _measure_counts(asked: tuple[str, tuple[str, ...]], counts: _Counts) -> int:
-    return sum(part.nbytes for part in counts) + sum(map(len, asked[1]))
-
-
-def _is_part(part: _Counts, whole: _Counts) -> bool:
-    """Whether every counted record of one table occurs in another, at least as often."""
-    (hashes, counts), (known, known_counts) = part, whole
-    if not len(known):
-        return not len(hashes)
-    index = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-    return bool(((known[index] == hashes) & (known_counts[index] >= counts)).all())
+def _are_distinct(rows: Ints, height: int) -> bool:
+    """Whether these are the numbers of records of a table that has so many, each once."""
+    if len(rows) and not 0 <= rows.min() <= rows.max() < height:
+        return False
+    seen = np.zeros(height, bool)
+    seen[rows] = True
+    return int(seen.sum()) == len(rows)
 
 
 def _figure(item: Item, name: str) -> pl.Expr:
