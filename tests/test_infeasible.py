@@ -17,6 +17,8 @@ from shoal.policy.policy import Relaxation
 
 from .strategies import tables_and_policies
 
+pytestmark = pytest.mark.slow
+
 TABLE = pl.DataFrame(
     {
         "age": [21, 24, 25, 26, 26, 32, 32, 36, 36, 38],

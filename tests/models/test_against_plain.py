@@ -126,6 +126,7 @@ TOLD_EXACTLY = [number for number, (one, _, _) in enumerate(PLAIN) if "table" in
 """The models that compare with the whole table tell what the worst assignment of missing values attains."""
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=3), st.data())
 @pytest.mark.parametrize("number", TOLD_EXACTLY, ids=[NAMES[number] for number in TOLD_EXACTLY])
