@@ -26,12 +26,11 @@ ON_SPARK = {"spark", "blocks", "Spark", "Spark in blocks"}
 """What the tests of all engines call those that need a session."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if needs_spark(item):
-            item.add_marker("spark")
-            item.add_marker(pytest.mark.xdist_group("spark"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs a session, before workers are told which tests stay together."""
+    if needs_spark(item):
+        item.add_marker("spark")
+        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def needs_spark(item: pytest.Item) -> bool:
