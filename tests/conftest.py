@@ -1,7 +1,6 @@
 """Property tests draw the same cases on every run; ``HYPOTHESIS_PROFILE=explore`` draws new ones.
 
-Tests of Spark are marked here, where it is known which engine a parameter stands for, and run in one worker: a session
-takes longer to start than most tests.
+Tests of Spark are marked here, where it is known which engine a parameter stands for.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ ON_SPARK = {"spark", "blocks", "Spark", "Spark in blocks"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what needs a session, before workers are told which tests stay together."""
     if needs_spark(item):
         item.add_marker("spark")
-        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def needs_spark(item: pytest.Item) -> bool:
