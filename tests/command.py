@@ -22,21 +22,30 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(*arguments: object, check: int | None = None) -> Done:
-    """Run ``shoal``, and require an exit code.
+    """Run ``shoal``, and require an exit code."""
+    return _required(_run(_call, arguments, Path.cwd()), check)
 
-    Processes are forked from one that has imported what most commands need, and has done nothing yet: to start from
-    nothing (:func:`run_afresh`) takes four times as long.
+
+def run_code(code: str, folder: Path) -> Done:
+    """Run Python code in a folder."""
+    return _run(_execute, (code,), folder)
+
+
+def _run(target: Any, arguments: tuple[object, ...], folder: Path) -> Done:
+    """Run a function in a process that is forked from one that has imported what most need, and has done nothing yet.
+
+    To start from nothing (:func:`run_afresh`) takes four times as long.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        texts = [Path(folder, name) for name in ("stdout", "stderr")]
-        process = _FORKING.Process(target=_called, args=([*map(str, arguments)], [*map(str, texts)], Path.cwd()))
+    with tempfile.TemporaryDirectory() as streams:
+        texts = [Path(streams, name) for name in ("stdout", "stderr")]
+        process = _FORKING.Process(target=target, args=([*map(str, arguments)], [*map(str, texts)], folder))
         process.start()
         process.join(_LONGEST)
         if process.exitcode is None:
             process.kill()
             raise AssertionError(f"still running after {_LONGEST} seconds: {arguments}")
         stdout, stderr = (text.read_text() for text in texts)
-        return _required(subprocess.CompletedProcess(arguments, process.exitcode, stdout, stderr), check)
+        return subprocess.CompletedProcess(arguments, process.exitcode, stdout, stderr)
 
 
 def run_afresh(*arguments: object, check: int | None = None, code: str = CODE, **options: Any) -> Done:
@@ -51,12 +60,22 @@ def _required(done: Done, check: int | None) -> Done:
     return done
 
 
-def _called(arguments: list[str], texts: list[str], folder: Path) -> None:
+def _redirect(texts: list[str], folder: Path) -> None:
     for stream, text in zip((1, 2), texts, strict=True):
         os.dup2(os.open(text, os.O_CREAT | os.O_WRONLY), stream)
     sys.stdout, sys.stderr = (open(stream, "w", encoding="utf-8", closefd=False) for stream in (1, 2))  # noqa: SIM115
     os.chdir(folder)
+
+
+def _call(arguments: list[str], texts: list[str], folder: Path) -> None:
+    _redirect(texts, folder)
     sys.argv = ["shoal", *arguments]
     from shoal.cli import run
 
     run()
+
+
+def _execute(arguments: list[str], texts: list[str], folder: Path) -> None:
+    _redirect(texts, folder)
+    sys.argv = ["-c"]
+    exec(arguments[0], {"__name__": "__main__"})

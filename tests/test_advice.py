@@ -67,6 +67,7 @@ def named_by(policy: Policy) -> set[str]:
     return known | {name for model in policy.models for name in model.sensitive_columns}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(demanding())
 def test_advice_never_begins_with_dropping_the_promise(case: tuple[pl.DataFrame, Policy]) -> None:

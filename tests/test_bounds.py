@@ -27,6 +27,8 @@ from shoal.reporting import render
 from shoal.testing import encode_table
 from shoal.utility.certainty_penalty import CertaintyPenalty
 
+pytestmark = pytest.mark.slow
+
 TREES: list[Any] = [
     {"*": {"low": ["a", "b"], "high": {"mid": ["c", "d"], "e": ["e"]}}},
     {"*": {"a": ["a", "b"], "high": ["c", "d", "e"]}},  # a label that is called like one of its values

@@ -11,15 +11,17 @@ import pytest
 
 import shoal
 from shoal.policy import Policy
+from tests.command import run_code
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PYTHON = [(page.name, code) for page in PAGES for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "code"), PYTHON)
 def test_python_examples_run(page: str, code: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_code(code, tmp_path)
     assert done.returncode == 0, done.stderr
     for promised in re.findall(r"print\(release\)\s+# (.*)", code):
         assert promised in done.stdout

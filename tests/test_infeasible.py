@@ -14,8 +14,11 @@ import shoal
 from shoal.errors import Infeasible
 from shoal.policy import Policy
 from shoal.policy.policy import Relaxation
+from tests.factories import policies
 
 from .strategies import tables_and_policies
+
+pytestmark = pytest.mark.slow
 
 TABLE = pl.DataFrame(
     {
@@ -27,15 +30,13 @@ TABLE = pl.DataFrame(
 )
 
 
-def policy(**changes: Any) -> Policy:
-    base: dict[str, Any] = {
-        "quasi_identifiers": {"age": {}, "sex": "suppress", "zip": "suppress"},
-        "sensitive": ["illness"],
-        "models": [{"name": "k-anonymity", "k": 3}],
-        "algorithm": "exhaustive",
-        "others": "drop",
-    }
-    return Policy(**{**base, **changes})
+policy = policies(
+    quasi_identifiers={"age": {}, "sex": "suppress", "zip": "suppress"},
+    sensitive=["illness"],
+    models=[{"name": "k-anonymity", "k": 3}],
+    algorithm="exhaustive",
+    others="drop",
+)
 
 
 L3 = {"name": "distinct-l-diversity", "on": "illness", "l": 3}

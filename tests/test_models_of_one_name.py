@@ -64,6 +64,7 @@ def test_what_cannot_be_met_is_told_of_each() -> None:
     assert {"t-closeness on s (t = 0.0)", "t-closeness on s (t = 0.1)"} == {*caught.value.attainable}
 
 
+@pytest.mark.slow
 def test_files_the_command_line_and_the_report(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "data.csv")
     policy().write(tmp_path / "policy.yaml")

@@ -16,6 +16,8 @@ from shoal.policy import Policy
 from shoal.testing import encode_table
 from tests.test_bounds import loss_of, partitions
 
+pytestmark = pytest.mark.slow
+
 MODELS: list[dict[str, Any]] = [
     {"name": "k-anonymity", "k": 2},
     {"name": "distinct-l-diversity", "on": "s", "l": 2},

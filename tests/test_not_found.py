@@ -273,27 +273,27 @@ def test_what_is_told_to_be_attainable_is(name: str) -> None:
         assert caught.value.attainable == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [{"name": "shoal", "effort": 0}, "mondrian"])
 def test_no_claim_against_a_partition_that_complies(algorithm: Any) -> None:
-    """All tables of four records with two values each: whoever claims that nothing complies is right."""
+    """All tables of four records with two values each, in one order: whoever claims that nothing complies is right."""
+    policy = Policy(
+        quasi_identifiers={"q": {}},
+        sensitive=["s"],
+        algorithm=algorithm,
+        models=[{"name": "alpha-k-anonymity", "on": "s", "alpha": 0.5, "k": 2}],
+        max_suppressed=0.5,
+    )
     claims = 0
-    for values in itertools.product("ab", repeat=4):
-        for held in itertools.product("xy", repeat=4):
-            table = pl.DataFrame({"q": values, "s": held})
-            policy = Policy(
-                quasi_identifiers={"q": {}},
-                sensitive=["s"],
-                algorithm=algorithm,
-                models=[{"name": "alpha-k-anonymity", "on": "s", "alpha": 0.5, "k": 2}],
-                max_suppressed=0.5,
-            )
-            try:
-                with unexplained():
-                    shoal.anonymize(table, policy)
-            except Infeasible:
-                claims += 1
-                assert len(set(held)) == 1  # else one of each is a class of two that complies
-    assert claims == 2 * 16
+    for records in itertools.combinations_with_replacement(itertools.product("ab", "xy"), 4):
+        table = pl.DataFrame(records, schema=["q", "s"], orient="row")
+        try:
+            with unexplained():
+                shoal.anonymize(table, policy)
+        except Infeasible:
+            claims += 1
+            assert table["s"].n_unique() == 1  # else one of each is a class of two that complies
+    assert claims == 2 * 5
 
 
 @pytest.mark.parametrize("algorithm", [*FULL_DOMAIN, "shoal", "mondrian"])

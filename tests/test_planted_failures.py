@@ -20,6 +20,8 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.pipeline import anonymize as pipeline
 from shoal.recodings.local import Local
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def case() -> tuple[pl.DataFrame, shoal.Policy]:

@@ -15,7 +15,7 @@ from shoal.hierarchies import Tree
 from shoal.policy.abridge import LARGEST, SHOWN, excerpt_large, hash_data, reference_large
 
 COLUMNS = [f"c{number}" for number in range(24)]
-VALUES = 5_000
+VALUES = 2_000
 
 
 def rows(values: int = VALUES) -> list[tuple[str, ...]]:

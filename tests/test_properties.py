@@ -20,6 +20,8 @@ from shoal.testing import solve_table
 
 from .strategies import count_records, tables_and_policies, tables_with_a_star, unexplained
 
+pytestmark = pytest.mark.slow
+
 COMMON = settings(
     max_examples=150,
     deadline=None,

@@ -44,6 +44,7 @@ def is_true(text: str | None, value: int | None) -> bool:
     return str(value) in text.strip("{}").split(", ")
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150,
     deadline=None,

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
 
 import shoal
 from shoal.policy import Policy
 from shoal.policy.disclosure_weights import weigh
+from tests.factories import policies
 
-
-def policy(**changes: Any) -> Policy:
-    base: dict[str, Any] = {
-        "identifiers": ["name"],
-        "quasi_identifiers": {"age": {"weight": 0.1}, "zip": {"weight": 0.2}},
-        "sensitive": ["illness"],
-        "models": [{"name": "k-anonymity", "k": 2}],
-        "threshold": 0.3,
-    }
-    return Policy(**{**base, **changes})
+policy = policies(
+    identifiers=["name"],
+    quasi_identifiers={"age": {"weight": 0.1}, "zip": {"weight": 0.2}},
+    sensitive=["illness"],
+    models=[{"name": "k-anonymity", "k": 2}],
+    threshold=0.3,
+)
 
 
 def test_weights_are_compared_exactly() -> None:

@@ -235,7 +235,7 @@ def check_metric(metric: Metric, outcome: Outcome) -> None:
 def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool:
     """Check that a search keeps its promises on a table; return whether there was a release.
 
-    The release is audited, made twice, made from the records in reverse, and compared with what the search claims.
+    The release is audited, made again from the records in reverse, and compared with what the search claims.
     """
     loss = policy.loss if algorithm.goes_by(policy.loss) else CertaintyPenalty()
     policy = policy.replace(algorithm=algorithm, loss=loss)
@@ -247,9 +247,8 @@ def check_algorithm(algorithm: Algorithm, table: object, policy: Policy) -> bool
         return False
     assert source.frame.equals(before), "the input was changed"
     assert audit(release.table, policy, original=source.frame, owner=release.owner).holds, "the audit must hold"
-    assert release.table.equals(anonymize(source.frame, policy).table), "the same problem must give the same release"
     backwards: Any = anonymize(source.frame.reverse(), policy).table
-    assert release.table.equals(backwards), "the order of the records must not matter"
+    assert release.table.equals(backwards), "the same problem must give the same release, in any order of the records"
     solution = solve_table(source, policy)
     outcome = solution.outcome()
     claimed = solution.loss

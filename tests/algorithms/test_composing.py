@@ -57,6 +57,7 @@ def on(model: dict[str, Any], column: str = "illness") -> dict[str, Any]:
     return {**model, "on": column}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: "-".join(map(str, model.values())))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1]))
@@ -124,6 +125,7 @@ def best_of_all(table: pl.DataFrame, asked: Policy) -> float:
     return best[(1 << count) - 1] / (count * weight)
 
 
+@pytest.mark.slow
 def test_tiny_tables_come_near_the_best() -> None:
     near = []
     for seed in range(6 * len(MODELS)):

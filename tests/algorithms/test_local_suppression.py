@@ -81,6 +81,7 @@ def test_agreeing_groups_are_nearly_the_cheapest_and_the_bound_is_one(held: Rows
         assert found.cost <= 1.5 * best + 3  # where nobody may show nothing, a record more shows what it has
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(rows, st.integers(2, 3))
 def test_equal_classes_are_bounded_too(held: Rows, k: int) -> None:
@@ -90,6 +91,7 @@ def test_equal_classes_are_bounded_too(held: Rows, k: int) -> None:
     assert found.bound <= least_cost(held, k, [1.0] * 3, cost_of_equal_group) + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["k-anonymity", "wildcard-k-anonymity"]), st.integers(2, 6))
 def test_what_is_published_is_true_and_keeps_its_promise(seed: int, model: str, k: int) -> None:

@@ -117,6 +117,7 @@ def test_optimal_ends_after_its_looks_and_tells_the_gap() -> None:
     assert any(", gap 0." in what for what in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["optimal", {"name": "heuristic", "looks": 10_000_000}])
 def test_ctrl_c_ends_a_search_of_many_columns_in_seconds(tmp_path: Path, algorithm: Any) -> None:
     correlated(20, 4_000).write_csv(tmp_path / "data.csv")

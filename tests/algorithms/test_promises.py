@@ -19,6 +19,8 @@ from shoal.errors import PolicyError
 from shoal.policy import Policy
 from shoal.testing import encode_table, solve_table
 
+pytestmark = pytest.mark.slow
+
 TREE = {"hierarchy": "tree", "nodes": {"*": {"ab": ["a", "b"], "cde": {"c": ["c"], "de": ["d", "e"]}}}}
 COLUMNS: dict[str, dict[str, Any]] = {
     "age": {},

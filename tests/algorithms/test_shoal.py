@@ -46,6 +46,7 @@ def mixed(count: int, seed: int = 0) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(tables_and_policies(), st.sampled_from([0.0, 0.1, 0.4]), st.integers(0, 2**32 - 1))
 def test_every_model_holds_whatever_the_order(case: tuple[pl.DataFrame, Policy], effort: float, seed: int) -> None:
@@ -75,6 +76,7 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("publish", ["labels", "ranges", "sets"])
 @pytest.mark.parametrize("seed", range(4))
 def test_more_effort_never_loses_more(publish: str, seed: int) -> None:
@@ -278,6 +280,7 @@ def test_a_long_tail_loses_less_where_records_may_be_suppressed() -> None:
     assert spared.loss < kept.loss
 
 
+@pytest.mark.slow
 def test_fifty_thousand_records_take_seconds() -> None:
     random = np.random.default_rng(0)
     table = pl.DataFrame({"a": random.integers(0, 80, 50_000), "b": random.choice(list("abcdefgh"), 50_000)})
@@ -300,6 +303,7 @@ HARD: list[dict[str, Any]] = [
 """What makes a cheap cut dear: records that may be suppressed, and models that join classes afterwards."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", HARD)
 @pytest.mark.parametrize("seed", range(6))
 def test_more_effort_never_loses_more_whatever_is_asked(more: dict[str, Any], seed: int) -> None:

@@ -242,6 +242,7 @@ def test_every_record_is_in_one_class_that_complies(case: tuple[pl.DataFrame, Po
     assert int(recoding.weights[recoding.members < 0].sum()) <= problem.max_suppressed
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(cases())
 def test_releases_are_audited_and_the_same_for_any_order(case: tuple[pl.DataFrame, Policy]) -> None:

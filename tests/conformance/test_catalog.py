@@ -21,7 +21,7 @@ from shoal.errors import Misfit, PolicyError
 from shoal.models.base import PrivacyModel
 from shoal.policy import Policy
 from shoal.utility.base import Metric
-from tests.strategies import lead, tables_and_policies
+from tests.strategies import lead, tables_and_policies, unexplained
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = [(family, name) for family in catalog.FAMILIES for name in catalog.names(family)]
@@ -196,6 +196,7 @@ def test_metrics(name: str, data: st.DataObject) -> None:
     testing.check_metric(cast("Metric", catalog.find("utility", name)()), outcome)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,  # for each of some twenty algorithms; HYPOTHESIS_PROFILE=explore draws others
     deadline=None,
@@ -205,9 +206,11 @@ def test_metrics(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_algorithms_on_random_tables(algorithm: Algorithm, case: tuple[pl.DataFrame, Policy]) -> None:
     table, policy = case
-    testing.check_algorithm(algorithm, table, lead(algorithm, policy))
+    with unexplained():
+        testing.check_algorithm(algorithm, table, lead(algorithm, policy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("name", shoal.datasets.NAMES[1:])
 def test_algorithms_on_the_papers_tables(algorithm: Algorithm, name: str) -> None:
@@ -265,6 +268,7 @@ def test_every_model_is_enforced() -> None:
 SEARCHING = [case for case in ALGORITHMS if case.id != "fixed-levels"]  # which finds no levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ENFORCED, ids=lambda model: "-".join(map(str, model.values())))
 @pytest.mark.parametrize("algorithm", SEARCHING)
 def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, Any], people: str) -> None:
@@ -290,6 +294,7 @@ def test_algorithms_enforce_every_model(algorithm: Algorithm, model: dict[str, A
         assert testing.check_algorithm(algorithm, table, policy) or not algorithm.falls_back
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", SEARCHING)
 def test_algorithms_enforce_every_model_together(algorithm: Algorithm) -> None:
     table = shoal.datasets.adult(complete=True, part="test").head(800)

@@ -206,6 +206,7 @@ def expected(algorithm: str) -> shoal.Release:
     return shoal.anonymize(polars_frame(), policy(algorithm))
 
 
+@pytest.mark.slow
 def test_the_release_is_the_same_whatever_the_kind(table_kind: str, algorithm: str, tmp_path: Path) -> None:
     table = TABLES[table_kind](tmp_path)
     before = snapshot(table)

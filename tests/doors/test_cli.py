@@ -34,6 +34,7 @@ def case(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_anonymize_writes_four_files_and_says_what_it_did(case: Path) -> None:
     asked = ("anonymize", case / "data.csv", "--policy", case / "policy.yaml", "--out", case / "out")
     done = run_afresh(*asked, check=0)
@@ -271,6 +272,7 @@ def test_an_earlier_release_of_another_format_does_not_stay(case: Path) -> None:
     assert sorted(path.suffix for path in (case / "out").glob("release.*")) == [".parquet"]
 
 
+@pytest.mark.slow
 def test_the_demo_makes_a_release_of_real_data(tmp_path: Path) -> None:
     done = run("demo", "--out", tmp_path / "demo", check=0)
     assert "k-anonymity: asked 10, attained 10" in done.stdout

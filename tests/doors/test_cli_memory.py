@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 from tests.command import CODE, run, run_afresh
 
+pytestmark = pytest.mark.slow
+
 POLICY = """\
 quasi_identifiers:
   age: {hierarchy: intervals, widths: [5, 10, 20]}

@@ -17,6 +17,8 @@ from shoal.gateway import header_timeout
 from shoal.gateway.logs import Log
 from shoal.gateway.server import choose_protocol
 
+pytestmark = pytest.mark.service
+
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
 
 

@@ -502,6 +502,7 @@ def test_gateways_on_other_machines_share_a_ledger_on_a_server(shared: Ledger, s
     assert Ledger(server, tmp_path / "other.key").mark.look().entries == 10
 
 
+@pytest.mark.slow
 def test_a_server_that_only_lets_read_is_told(shared: Ledger, server: str) -> None:
     shared.probe()
     with psycopg.connect(server, autocommit=True) as db:

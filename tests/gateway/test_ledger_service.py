@@ -14,6 +14,8 @@ import pytest
 from shoal.gateway.ledger import Ledger
 from tests.gateway.served import Served, example, served
 
+pytestmark = pytest.mark.service
+
 ASKED = "SELECT sex, race FROM people"
 
 

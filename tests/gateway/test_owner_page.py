@@ -16,6 +16,8 @@ from shoal.gateway.revocations import Revocations
 from shoal.gateway.sessions import SECONDS, Sessions
 from tests.gateway.served import KEYS, Served, example, served
 
+pytestmark = pytest.mark.service
+
 HOSTILE = "<script>alert(1)</script>"
 
 

@@ -28,6 +28,8 @@ from tests.gateway.test_decisions import POLICY, people
 from tests.gateway.test_mediator import Broken, Down
 from tests.gateway.test_paper import TABLE_6
 
+pytestmark = pytest.mark.service
+
 COLUMNS = ["name", "marital_status", "age", "race", "sex", "salary"]
 QUERY_1 = "SELECT * FROM people"
 

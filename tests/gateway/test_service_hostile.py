@@ -9,6 +9,8 @@ import pytest
 from tests.gateway.served import Served, example, served
 from tests.gateway.test_hostile import CORPUS, PUBLISHED, shows
 
+pytestmark = pytest.mark.service
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

@@ -17,6 +17,8 @@ from shoal.gateway.write_timeout import WriteTimeout
 from tests.gateway.conftest import Memory
 from tests.gateway.served import KEYS, Served, clients, example, served
 
+pytestmark = pytest.mark.service
+
 RECORDS = 60_000
 WIDE = pl.DataFrame({"sex": ["F", "M"] * (RECORDS // 2), "race": ["a-rather-long-name-of-a-race" * 4] * RECORDS})
 

@@ -33,6 +33,8 @@ from shoal.gateway.union import UnionLayout
 from shoal.gateway.verification import AnswerVerifier
 from tests.gateway.served import hash_of
 
+pytestmark = pytest.mark.service
+
 
 def test_a_key_tells_whose_it_is_with_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a.b", "a", "demo")

@@ -23,6 +23,8 @@ import pytest
 from shoal.gateway.ledger import Ledger
 from tests.gateway.conftest import EXAMPLE, copy_example
 
+pytestmark = pytest.mark.service
+
 SHOAL = [sys.executable, "-c", "from shoal.cli import run; run()"]
 TABLE_6 = """\
 name,marital_status,age,race,sex,salary

@@ -12,6 +12,8 @@ import pytest
 
 from tests.gateway.served import KEYS, Served, example, served
 
+pytestmark = pytest.mark.service
+
 COMMAND = Path(sys.executable).with_name("schemathesis")
 
 

@@ -19,6 +19,8 @@ from shoal.gateway.limits import RateLimiter
 from shoal.gateway.shared_rates import RateFile, SharedRates, open_rates
 from tests.gateway.served import clients, example, served
 
+pytestmark = pytest.mark.service
+
 Clock = Callable[[], float]
 EVENTS = st.lists(
     st.tuples(st.floats(0, 40), st.sampled_from(["ann", "bob"]), st.sampled_from(["take", "take", "take", "back"])),

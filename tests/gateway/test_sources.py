@@ -20,6 +20,8 @@ from shoal.gateway.mediator import Gateway
 from shoal.gateway.sources import DataSource, DuckDBSource, FileSource, PostgresSource, select
 from tests.gateway.conftest import Memory
 
+pytestmark = pytest.mark.service
+
 HOSTILE = 'people"; DROP TABLE people; --'
 REQUESTS = [
     "SELECT * FROM people",

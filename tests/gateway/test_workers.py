@@ -25,6 +25,8 @@ from shoal.gateway.workers import ProcessWorkers, TookTooLong
 from tests.gateway import workers_of_tests
 from tests.gateway.served import example
 
+pytestmark = pytest.mark.service
+
 SQL = "SELECT * FROM people"
 NAMES = ("ann", "bob", "aud", "north", "late", "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from math import exp, inf, log
 from typing import Any, cast
@@ -27,8 +28,12 @@ def model(name: str, **parameters: Any) -> PrivacyModel:
 
 def moved(own: Row, table: Row, apart: Callable[[int, int], float]) -> float:
     """The earth mover's distance, as the transport problem that it is; absent values are no part of it."""
+    return _moved(tuple(own), tuple(table), tuple(apart(i, j) for i in range(len(own)) for j in range(len(table))))
+
+
+@cache
+def _moved(own: tuple[int, ...], table: tuple[int, ...], costs: tuple[float, ...]) -> float:
     p, q = np.array(own) / sum(own), np.array(table) / sum(table)
-    costs = [apart(i, j) for i in range(len(p)) for j in range(len(q))]
     away = np.kron(np.eye(len(p)), np.ones(len(q)))
     there = np.kron(np.ones(len(p)), np.eye(len(q)))
     return float(linprog(costs, A_eq=np.vstack([away, there]), b_eq=np.concatenate([p, q])).fun)
@@ -121,6 +126,7 @@ TOLD_EXACTLY = [number for number, (one, _, _) in enumerate(PLAIN) if "table" in
 """The models that compare with the whole table tell what the worst assignment of missing values attains."""
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=3), st.data())
 @pytest.mark.parametrize("number", TOLD_EXACTLY, ids=[NAMES[number] for number in TOLD_EXACTLY])

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from tests.factories import policies
 
 import shoal
 from shoal import registry as catalog
@@ -145,19 +146,15 @@ class TestTheSample:
         assert 400 < (one != other).sum() < 600
 
 
-def policy(**changes: Any) -> shoal.Policy:
-    return shoal.Policy(
-        **{
-            "quasi_identifiers": {"age": {"hierarchy": "intervals", "widths": [20]}, "sex": "suppress"},
-            "others": "drop",
-            "models": [{"name": "differential-privacy", "epsilon": 1.0, "delta": 1e-4}],
-            "algorithm": {"name": "fixed-levels", "levels": {"age": 1}},
-            "suppressed": "drop",
-            "max_suppressed": 1.0,
-            "seed": SECRET,
-            **changes,
-        }
-    )
+policy = policies(
+    quasi_identifiers={"age": {"hierarchy": "intervals", "widths": [20]}, "sex": "suppress"},
+    others="drop",
+    models=[{"name": "differential-privacy", "epsilon": 1.0, "delta": 1e-4}],
+    algorithm={"name": "fixed-levels", "levels": {"age": 1}},
+    suppressed="drop",
+    max_suppressed=1.0,
+    seed=SECRET,
+)
 
 
 @pytest.fixture

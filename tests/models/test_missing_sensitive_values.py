@@ -19,6 +19,8 @@ import shoal
 from shoal.errors import Infeasible
 from shoal.policy import Policy
 
+pytestmark = pytest.mark.slow
+
 TABLE = pl.DataFrame({"q": ["a"] * 2 + ["b"] * 10 + ["c"] * 4, "s": [10, 40] + [10] * 7 + [40] * 3 + [None] * 4})
 """Class a is half and half; if the four without a value had all 10, that is a quarter away from the table."""
 TREE = {"*": {"low": ["10", "20"], "high": ["40"]}}

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.factories import policies
 
 import shoal
 from shoal.algorithms.local.mondrian import Mondrian
@@ -28,8 +29,10 @@ def table(asks: list[Any], **more: Any) -> pl.DataFrame:
     return pl.DataFrame({"age": [20 + n % 10 for n in range(count)], "own": pl.Series(asks, strict=False), **more})
 
 
-def policy(**changes: Any) -> shoal.Policy:
-    return shoal.Policy(**{"quasi_identifiers": ["age"], "models": [{"name": "personal-k", "on": "own"}], **changes})
+policy = policies(
+    quasi_identifiers=["age"],
+    models=[{"name": "personal-k", "on": "own"}],
+)
 
 
 @settings(max_examples=200, deadline=None)

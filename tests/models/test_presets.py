@@ -22,6 +22,7 @@ def policy(models: list[Any], **changes: Any) -> Policy:
     return Policy(**{"quasi_identifiers": {"age": "suppress"}, "models": models, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_a_preset_is_its_models(name: str) -> None:
     asked = policy([{"preset": name}])

@@ -10,6 +10,8 @@ import pytest
 from .families import FAMILIES
 from .reproduce import write_script
 
+pytestmark = pytest.mark.slow
+
 SHARE = {"tiny": 198, "medium": 6, "files": 12, "forms": 12, "commands": 2, "gateway": 6, "drafts": 6, "special": 6}
 """How many cases of each kind: together about a minute on one quiet core."""
 STEP = 6

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.factories import policies
 
 import shoal
 from shoal.engines.memory.write import ENDINGS
@@ -23,17 +24,13 @@ def people() -> pl.DataFrame:
     return pl.DataFrame({"name": NAMES, "age": [20, 21, 22, 40, 41, 42], "illness": list("abcabc")})
 
 
-def policy(**more: Any) -> shoal.Policy:
-    return shoal.Policy(
-        **{
-            "identifiers": {"name": {"pseudonym": True}},
-            "quasi_identifiers": {"age": {}},
-            "sensitive": ["illness"],
-            "models": [{"name": "k-anonymity", "k": 3}],
-            "algorithm": "mondrian",
-            **more,
-        }
-    )
+policy = policies(
+    identifiers={"name": {"pseudonym": True}},
+    quasi_identifiers={"age": {}},
+    sensitive=["illness"],
+    models=[{"name": "k-anonymity", "k": 3}],
+    algorithm="mondrian",
+)
 
 
 def test_a_pseudonym_is_the_start_of_an_hmac() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.factories import policies
 
 import shoal
 from shoal.engines.dictionary import TableDictionary
@@ -29,17 +30,13 @@ def people() -> pl.DataFrame:
     )
 
 
-def policy(**more: Any) -> shoal.Policy:
-    return shoal.Policy(
-        **{
-            "quasi_identifiers": {"age": {}, "town": {}},
-            "sensitive": ["illness"],
-            "models": [{"name": "k-anonymity", "k": 3}],
-            "algorithm": "mondrian",
-            "output": "statistics",
-            **more,
-        }
-    )
+policy = policies(
+    quasi_identifiers={"age": {}, "town": {}},
+    sensitive=["illness"],
+    models=[{"name": "k-anonymity", "k": 3}],
+    algorithm="mondrian",
+    output="statistics",
+)
 
 
 def whats(audit: shoal.Audit) -> str:

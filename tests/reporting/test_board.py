@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import polars as pl
 import pytest
+from tests.factories import policies
 
 import shoal
 from shoal.auditing import Fidelity
@@ -46,19 +47,17 @@ def table(records: int = 60) -> pl.DataFrame:
     )
 
 
-def policy(**changes: Any) -> shoal.Policy:
-    said: dict[str, Any] = {
-        "identifiers": ["Name"],
-        "quasi_identifiers": {
-            "Aufnahme": {"hierarchy": "dates"},
-            "Ort": "suppress",
-            "Alter": {"hierarchy": "intervals", "widths": [10]},
-        },
-        "sensitive": ["Diagnose"],
-        "models": [{"name": "k-anonymity", "k": 4}],
-        "algorithm": "optimal",
-    }
-    return shoal.Policy(**{**said, **changes})
+policy = policies(
+    identifiers=["Name"],
+    quasi_identifiers={
+        "Aufnahme": {"hierarchy": "dates"},
+        "Ort": "suppress",
+        "Alter": {"hierarchy": "intervals", "widths": [10]},
+    },
+    sensitive=["Diagnose"],
+    models=[{"name": "k-anonymity", "k": 4}],
+    algorithm="optimal",
+)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import shoal
 BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
-pytestmark = pytest.mark.skipif(not BROWSER, reason="needs Chromium")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not BROWSER, reason="needs Chromium")]
 
 # what a browser lays out has a size: charts that are there but not drawn have none
 MEASURE = """<script>

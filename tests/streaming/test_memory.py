@@ -29,6 +29,8 @@ CHILD = """
 import json, pathlib, sys
 import shoal
 
+pytestmark = pytest.mark.slow
+
 def highest():  # ru_maxrss would start at what the parent once used
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

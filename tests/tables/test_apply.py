@@ -10,18 +10,21 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.factories import policies
 
 import shoal
-from shoal.policy import Policy
 from shoal.policy.published_columns import published_columns
 
 SECRET = "a secret that is longer than twelve letters"
 PUBLIC = "a value that is longer than twelve letters"
 
 
-def policy(**more: Any) -> Policy:
-    given = {"quasi_identifiers": {"q": {"hierarchy": "suppress", "missing": "suppress"}}, "max_suppressed": 0.5}
-    return Policy(**{**given, "others": "keep", "models": [{"name": "k-anonymity", "k": 2}], **more})
+policy = policies(
+    quasi_identifiers={"q": {"hierarchy": "suppress", "missing": "suppress"}},
+    max_suppressed=0.5,
+    others="keep",
+    models=[{"name": "k-anonymity", "k": 2}],
+)
 
 
 def ipc(frame: pl.DataFrame) -> bytes:

@@ -86,6 +86,7 @@ def make_lines(table: pl.DataFrame, persons: pl.Series, visit: str) -> tuple[pl.
     return lines, pl.concat([persons, persons])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("visit", ["muayene_no", "Probennr", "Patient Encounter ID", "visit_id"])
 @pytest.mark.parametrize(
     ("name", "of"),
@@ -148,6 +149,7 @@ def tables() -> Iterator[tuple[str, pl.DataFrame, pl.Series]]:
         yield f"{seed} {name}", table.select(draw.sample(table.columns, table.width)), about
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("_label", "table", "persons"), list(tables()), ids=lambda one: one if isinstance(one, str) else ""
 )

@@ -26,9 +26,11 @@ def kernel(asked: Any) -> Any:
 
 
 def _compile(function: Any, signature: Any = None) -> Any:
-    dispatcher = nb.njit(nogil=True)(function)
+    # a wrapper for callers in C would be compiled with each: there are none
+    dispatcher = nb.njit(nogil=True, no_cfunc_wrapper=True)(function)
     if nb.config.DISABLE_JIT:  # to look for errors: it is the function itself
         return dispatcher
+    dispatcher.get_call_template = partial(_call_by_type, dispatcher.get_call_template)
     dispatcher.enable_caching()
     cache = dispatcher._cache
     if not isinstance(cache, NullCache):
@@ -37,6 +39,11 @@ def _compile(function: Any, signature: Any = None) -> Any:
         dispatcher.compile(signature)
         dispatcher.disable_compile()
     return dispatcher
+
+
+def _call_by_type(find: Any, arguments: Any, names: Any) -> Any:
+    """Find what a kernel calls by the types of the arguments: numba would compile each number that is written out."""
+    return find(tuple(map(nb.types.unliteral, arguments)), {name: nb.types.unliteral(names[name]) for name in names})
 
 
 class Shelf(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
