@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from shoal import registry
 from shoal.policy import Policy
 
 ROOT = Path(__file__).parents[1]
@@ -73,3 +74,20 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_site_is_made_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for family in ("models", "algorithms", "hierarchies", "utility", "risk", "perturbations"):
+        page = (tmp_path / "reference" / f"{family}.html").read_text(encoding="utf-8")
+        assert f'id="{registry.names(family)[0]}"' in page
+    assert "shoal anonymize" in (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
+    fetched = [
+        page
+        for page in tmp_path.rglob("*.html")
+        if re.search(r'(?:src|<link[^>]+href)="https?://', page.read_text(encoding="utf-8"))
+    ]
+    assert not fetched, "the site works offline"

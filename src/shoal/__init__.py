@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.reporting import report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE = {
     "Audit": "shoal.auditing",
