@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.command import run
 
 ROOT = Path(__file__).parents[1]
