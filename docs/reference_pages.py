@@ -31,7 +31,7 @@ def _tell_names() -> str:
     public = [name for name in shoal.__all__ if not inspect.ismodule(getattr(shoal, name))]
     wanted = [(name, getattr(shoal, name)) for name in public]
     listed = "\n\n".join(f"::: {value.__module__}.{value.__qualname__}" for _, value in wanted if hasattr(value, "__qualname__"))
-    return f"# Python\n\nWhat `import shoal` gives; everything else may change.\n\n{listed}\n"
+    return f"# Python\n\nWhat `import shoal` gives; everything else may change.\n\n{listed}\n\n## With scikit-learn\n\n::: shoal.sklearn.Anonymizer\n"
 
 
 def _tell_family(family: str) -> str:
