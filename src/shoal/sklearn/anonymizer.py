@@ -74,7 +74,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
     def _learn(self, values: Floats, names: list[str]) -> None:
         """Keep what each training record is shown as; equal ones as one of their classes."""
-        rows: Ints = self.release_.rows.to_numpy()
+        rows: Ints = self.release_.details.rows.to_numpy()
         kept, firsts = np.unique(values[rows], axis=0, return_index=True)
         middles = np.column_stack(
             [_middles(self.release_.frame, name, kept[:, i], firsts) for i, name in enumerate(names)]
