@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from shoal import registry
 from shoal.policy import Policy
 from tests.command import run_code
 
@@ -27,16 +28,18 @@ def test_python_examples_run(page: str, code: str, tmp_path: Path) -> None:
         assert promised in done.stdout
 
 
-def test_the_policy_of_the_readme_is_valid(tmp_path: Path) -> None:
-    text = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+def test_the_policies_that_are_shown_are_valid(tmp_path: Path) -> None:
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "docs" / "policy.md").read_text(), re.S)
     assert text is not None
     (tmp_path / "education.csv").write_text("Masters;Higher;*\n")
     (tmp_path / "policy.yaml").write_text(text[1])
     assert Policy.read(tmp_path / "policy.yaml").subject == "person"
+    short = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert short is not None and Policy.from_yaml(short[1]).k == 10
 
 
-def test_every_command_is_in_the_readme_and_exists() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_every_command_is_told_and_exists() -> None:
+    text = (ROOT / "README.md").read_text() + (ROOT / "docs" / "commands.md").read_text()
     done = subprocess.run(
         [sys.executable, "-c", "from shoal.cli import run; run()", "--help"], capture_output=True, text=True, check=True
     )
@@ -48,6 +51,7 @@ def test_every_command_is_in_the_readme_and_exists() -> None:
         "compare",
         "lattice",
         "hierarchy",
+        "import",
         "list",
         "policy",
         "gateway",
@@ -75,3 +79,26 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_site_is_made_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for family in ("models", "algorithms", "hierarchies", "utility", "risk", "perturbations"):
+        page = (tmp_path / "reference" / f"{family}.html").read_text(encoding="utf-8")
+        assert f'id="{registry.names(family)[0]}"' in page
+    assert "shoal anonymize" in (tmp_path / "reference" / "commands.html").read_text(encoding="utf-8")
+    fetched = [
+        page
+        for page in tmp_path.rglob("*.html")
+        if re.search(r'(?:src|<link[^>]+href)="https?://', page.read_text(encoding="utf-8"))
+    ]
+    assert not fetched, "the site works offline"
+
+
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 240

@@ -6,7 +6,8 @@ independent :func:`audit` counts the published table again, and nothing leaves t
 The way data goes: ``read → roles → encode & count → search → recode → publish → audit → report``.
 
 ==================================  =======================================================================
-``cli``, ``gateway``, ``spark``     the doors: policy in, release out
+``cli``, ``gateway``, ``sklearn``,  the doors: policy in, release out
+``spark``
 ``explore``, ``importers``          lattices, comparisons, hierarchies, draft policies; other tools' policies
 ``pipeline``                        the road: prepare, encode, solve, publish, verify, write
 ``reporting``                       an audit, told to people
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.reporting import report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _WHERE = {
     "Audit": "shoal.auditing",

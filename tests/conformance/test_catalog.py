@@ -139,8 +139,8 @@ def test_names_for_editors_are_those_of_the_folder(family: str) -> None:
 
 
 @pytest.mark.parametrize(("family", "name"), ENTRIES)
-def test_entries_are_told_in_the_readme_table(family: str, name: str) -> None:
-    assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_entries_are_told_in_the_catalog(family: str, name: str) -> None:
+    assert f"`{name}`" in (ROOT / "docs" / "catalog.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("family", "name"), [e for e in ENTRIES if e[0] in ("models", "algorithms")])

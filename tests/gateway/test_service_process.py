@@ -1,4 +1,4 @@
-"""The service as a process: the example as the README shows it, a polite end, and what is left when it is killed."""
+"""The service as a process: the example as its page shows it, a polite end, and what is left when it is killed."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def query(root: Path, *said: str, **more: Any) -> subprocess.CompletedProcess[st
     return subprocess.run([*SHOAL, "query", *said], cwd=root, capture_output=True, text=True, check=False, **more)
 
 
-def test_the_two_commands_of_the_readme_print_table_6(root: Path) -> None:
+def test_the_two_commands_of_the_page_print_table_6(root: Path) -> None:
     with running(root) as (_, port):
         url = f"http://127.0.0.1:{port}"
         done = query(root, "SELECT * FROM people", "--url", url, "--key", "demo-client", "--format", "csv")
         assert done.stdout == TABLE_6 and done.returncode == 0, done.stderr
-    shown = (EXAMPLE.parents[1] / "README.md").read_text()
+    shown = (EXAMPLE.parents[1] / "docs" / "gateway.md").read_text()
     assert TABLE_6 in shown and "shoal gateway --config examples/gateway/hussien15.yaml --port 8765\n" in shown
     assert 'shoal query "SELECT * FROM people" --url http://127.0.0.1:8765 --key demo-client --format csv\n' in shown
 

@@ -13,6 +13,7 @@ from shoal.cli.compare import compare
 from shoal.cli.gateway import gateway, gateway_key, query
 from shoal.cli.gateway_ledger import app as gateway_ledger_app
 from shoal.cli.hierarchy import app as hierarchy_app
+from shoal.cli.importing import import_project
 from shoal.cli.options import (
     Data,
     Engine,
@@ -273,6 +274,7 @@ def list_entries(
         )
 
 
+app.command("import")(import_project)
 app.command()(gateway)
 app.command(name="gateway-key")(gateway_key)
 app.command()(query)
