@@ -18,6 +18,7 @@ PAGES = sorted(page for page in (ROOT / "docs" / "how-to").glob("*.md") if page.
 BLOCK = re.compile(r"```(\w+)(?: ([^\n]*))?\n(.*?)```", re.S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_how_to_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
