@@ -132,7 +132,6 @@ def test_what_is_about_quasi_identifiers_asks_for_some(ask: Any) -> None:
         ("compare", "data.csv", "--policy", "policy.yaml"),
         ("hierarchy", "build", "data.csv", "--column", "hours", "--policy", "policy.yaml"),
         ("hierarchy", "draw", "data.csv", "--column", "hours", "--policy", "policy.yaml"),
-        ("anonymize", "data.csv", "--policy", "policy.yaml", "--out", "out", "--memory", "1GB"),
     ],
     ids=" ".join,
 )
