@@ -16,7 +16,6 @@ from shoal.engines.counted import CountedTable
 from shoal.engines.locations import Location, read_blocks
 from shoal.errors import Fault
 
-
 Room = Callable[[int, int], None]
 """Called with how many distinct records of how many columns are published; raises where they do not fit."""
 

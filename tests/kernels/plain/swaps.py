@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def choose_partners(numbers: list[float], reach: int) -> list[int]:
-    """Return for each place the free one that it exchanges with, at most so far above it; its own where none is left."""
+    """Return the free place that each exchanges with, at most so far above it; its own where none is left."""
     partners: dict[int, int] = {}
     for place, number in enumerate(numbers):
         ahead = [other for other in range(place + 1, min(place + reach + 1, len(numbers))) if other not in partners]
