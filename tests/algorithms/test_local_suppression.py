@@ -228,7 +228,9 @@ def test_any_columns_that_somebody_knows(rows: Rows, many: int, k: int) -> None:
     """In every set of so many columns at least k records look alike, and fewer cells are suppressed than for all."""
     names = ["a", "b", "c", "d"]
     try:
-        whole = shoal.anonymize(table_of(rows), policy_of(names, "k-anonymity", k, algorithm=LocalSuppression(effort=0)))
+        whole = shoal.anonymize(
+            table_of(rows), policy_of(names, "k-anonymity", k, algorithm=LocalSuppression(effort=0))
+        )
     except (Infeasible, NotFound, PolicyError, shoal.errors.Misfit):
         return
     asked = whole.policy.replace(models=[{"name": "scenarios", "any_of": many, "k": k}])
