@@ -6,17 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
 from shoal.engines.counted import CountedTable
-from shoal.errors import AuditFailed, Misfit, OverBudget
+from shoal.errors import AuditFailed, Misfit, OverBudget, ShoalError
 from shoal.perturbations.base import Microdata, Perturbed
 from shoal.policy import Policy
 from shoal.registry import find
 from tests.perturbations.tables import people
 from tests.perturbations.test_planted import PLANTED, Lie
+from tests.perturbations.test_random_policies import draw_policy, draw_table, release_or_reason
+from tests.perturbations.test_record_swapping import households
+from tests.perturbations.test_record_swapping import policy as swapping
 
 from .conftest import Laid, release_of
 from .test_conformance import rows
@@ -61,6 +65,24 @@ def test_the_same_records_as_in_memory(policy: Policy, lay: Lay, tmp_path: Path)
     assert rows(release.table) == rows(expected.table)
     if not hasattr(release.table, "sparkSession"):
         assert read_csv(release, tmp_path / "one") == read_csv(expected, tmp_path / "other")
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5, 9])
+def test_random_policies(seed: int, lay: Lay) -> None:
+    rng = np.random.default_rng(seed)
+    table, policy = draw_table(rng), draw_policy(rng)
+    expected, laid = release_or_reason(table, policy), lay(table)
+    if isinstance(expected, str):
+        with pytest.raises(ShoalError):
+            release_of(laid, policy)
+    else:
+        assert rows(release_of(laid, policy).table) == rows(expected.table)
+
+
+def test_households_move_on_every_engine(lay: Lay) -> None:
+    assert rows(release_of(lay(households()), swapping()).table) == rows(
+        shoal.anonymize(households(), swapping()).table
+    )
 
 
 def test_what_is_published_as_it_is_tells_nothing_of_what_is_drawn(lay: Lay) -> None:
