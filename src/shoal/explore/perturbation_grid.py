@@ -103,7 +103,7 @@ def _try(source: object, policy: Policy, progress: Progress) -> dict[str, Any]:
     pairs = _pair(release)
     found = RecordLinkage().run(Evidence(np.array([release.audit.published]), pairs=pairs))
     measured = found[0].measured if found else {"distance": 0.0, "probabilistic": 0.0}
-    risk = {name: float(measured[name]) for name in ("distance", "probabilistic")}
+    risk = {name: round(float(measured[name]), 4) for name in ("distance", "probabilistic")}
     return {"attained": True, "risk": risk, "deviation": measure_deviation(pairs)}
 
 
