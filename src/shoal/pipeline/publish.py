@@ -14,7 +14,7 @@ from shoal.engines.base import Room, unlimited
 from shoal.engines.columns import own_texts, to_plain
 from shoal.engines.counted import COUNTS, CountedTable
 from shoal.pipeline.encode import Encoded
-from shoal.pipeline.perturb import perturb_columns
+from shoal.pipeline.perturb import columns_looked_at, perturb_columns
 from shoal.policy import Policy
 from shoal.policy.published_columns import published_columns
 from shoal.recodings.equivalence_classes import EquivalenceClasses, list_pieces
@@ -57,8 +57,8 @@ def publish(
     names = published_columns(frame.columns, policy)
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
     others = {name: f"o{index}" for index, name in enumerate(names) if name not in policy.quasi_identifiers}
-    unshown = [name for one in policy.perturb for name in one.reads if name not in names]
-    keys = others | {name: f"r{index}" for index, name in enumerate(dict.fromkeys(unshown))}
+    unshown = [name for name in columns_looked_at(policy) if name not in names] if policy.perturb else []
+    keys = others | {name: f"r{index}" for index, name in enumerate(unshown)}
     columns = [to_plain(frame[name]).alias(key) for name, key in keys.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
     rank = rank_classes(classes)
