@@ -83,7 +83,7 @@ def _number_profiles(members: Ints, count: int, values: Ints) -> Ints:
     return profiles
 
 
-def count_pairs(homes: Households) -> int:
+def count_household_pairs(homes: Households) -> int:
     """Return how many pairs of households of one make-up in different regions there can be at most.
 
     Of those of one make-up all find a partner, but one that is left over; unless more than half are in one region: then

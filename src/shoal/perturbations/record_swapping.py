@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from shoal.errors import Fault
-from shoal.perturbations._households import Households, count_pairs, pair_households
+from shoal.perturbations._households import Households, count_household_pairs, pair_households
 from shoal.perturbations.base import ColumnNames, Microdata, Perturbation, Perturbed, missing_faults
 
 
@@ -84,7 +84,7 @@ class RecordSwapping(Perturbation):
             if torn:
                 what = "a household is in one region, and these are in several"
                 yield Fault(what, name, f"{torn:,} households", f"is {self.household!r} the household?")
-        pairs, most = self._count_pairs(homes), count_pairs(homes)
+        pairs, most = self._count_pairs(homes), count_household_pairs(homes)
         if pairs < 1:
             hint = f"there are {homes.count:,}, so say at least {2 / max(homes.count, 2):.2g}"
             yield Fault("less than two households would be swapped", "rate", f"{self.rate:g}", hint)

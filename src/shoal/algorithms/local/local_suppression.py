@@ -13,7 +13,7 @@ from shoal.algorithms.local.shoal import Shoal
 from shoal.algorithms.suppression.groups import CentredGroups, group_tuples
 from shoal.algorithms.suppression.neighbours import least_distances
 from shoal.algorithms.suppression.pairing import pair_exactly, round_bound_up
-from shoal.algorithms.suppression.restoring import KnownColumns, restore_cells
+from shoal.algorithms.suppression.restoring import ColumnSet, restore_cells
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Bools, Ints
 from shoal.errors import Fault, NotFound
@@ -143,13 +143,13 @@ class LocalSuppression(Algorithm):
         return groups, bound
 
 
-def _list_known(problem: Problem) -> list[KnownColumns]:
+def _list_known(problem: Problem) -> list[ColumnSet]:
     """Return what attackers know of the columns, where that and nothing else is asked, and records are counted."""
     names = [column.name for column in problem.columns]
     asked = [(model.scenario_k, model.scenarios(names)) for model in problem.models]
     if problem.frequencies.subjects is not None or any(k is None for k, _ in asked):
         return []
-    return [KnownColumns(tuple(map(names.index, known)), k) for k, sets in asked for known in sets if k is not None]
+    return [ColumnSet(tuple(map(names.index, known)), k) for k, sets in asked for known in sets if k is not None]
 
 
 def _as_value_or_star(column: Column) -> Column:

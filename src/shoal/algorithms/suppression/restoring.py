@@ -14,14 +14,14 @@ _PASSES = 20
 
 
 @dataclass(frozen=True)
-class KnownColumns:
+class ColumnSet:
     """Columns that an attacker knows together, by their numbers, and how many records must look alike in them."""
 
     columns: tuple[int, ...]
     k: int
 
 
-def restore_cells(blank: Bools, codes: Ints, records: Ints, weights: Floats, known: Sequence[KnownColumns]) -> Bools:
+def restore_cells(blank: Bools, codes: Ints, records: Ints, weights: Floats, known: Sequence[ColumnSet]) -> Bools:
     """Return fewer suppressed cells under which as many records as is asked look alike to each attacker.
 
     Each ``*`` is taken away again where the records of its piece then look like enough others in all sets of columns
@@ -45,7 +45,7 @@ def restore_cells(blank: Bools, codes: Ints, records: Ints, weights: Floats, kno
     --------
     >>> codes, stars = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.ones((4, 2), bool)
     >>> stars[:, 0] = False
-    >>> single = [KnownColumns((column,), 2) for column in (0, 1)]
+    >>> single = [ColumnSet((column,), 2) for column in (0, 1)]
     >>> restore_cells(stars, codes, np.ones(4, np.int64) * 2, np.ones(2), single).any()
     np.False_
     """
@@ -84,7 +84,7 @@ class _Groups:
     sizes: dict[int, int]
 
     @classmethod
-    def of(cls, known: KnownColumns, blank: Bools, codes: Ints, records: Ints) -> _Groups:
+    def of(cls, known: ColumnSet, blank: Bools, codes: Ints, records: Ints) -> _Groups:
         steps: dict[int, int] = {}
         step, numbers = 1, [0] * len(codes)
         for column in known.columns:
