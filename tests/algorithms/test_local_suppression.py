@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -216,3 +216,37 @@ def test_fewer_cells_than_sdcmicro(name: str, keys: tuple[str, ...], cells: dict
             told = search(table, policy_of(list(keys), "wildcard-k-anonymity", k)).summarize()
             assert (told["cells"], told["bound"], told["proven"]) == (proven[name], proven[name], True)
     assert all(one <= other for one, other in pairwise(costs))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=4, max_size=40),
+    st.sampled_from([1, 2, 3]),
+    st.integers(2, 4),
+)
+def test_any_columns_that_somebody_knows(rows: Rows, many: int, k: int) -> None:
+    """In every set of so many columns at least k records look alike, and fewer cells are suppressed than for all."""
+    names = ["a", "b", "c", "d"]
+    try:
+        whole = shoal.anonymize(
+            table_of(rows), policy_of(names, "k-anonymity", k, algorithm=LocalSuppression(effort=0))
+        )
+    except (Infeasible, NotFound, PolicyError, shoal.errors.Misfit):
+        return
+    asked = whole.policy.replace(models=[{"name": "scenarios", "any_of": many, "k": k}])
+    release = shoal.anonymize(table_of(rows), asked)
+    for known in combinations(names, many):
+        assert release.table.group_by(list(known)).len()["len"].min() >= k
+    assert count_stars(release.table) <= count_stars(whole.table)
+
+
+def count_stars(table: pl.DataFrame) -> int:
+    return sum(int((table[name].cast(pl.String) == "*").sum()) for name in table.columns)
+
+
+@pytest.mark.skipif(not SDC.is_dir(), reason="no shared data")
+def test_pairs_of_columns_cost_half_of_all() -> None:
+    table = pl.read_csv(SDC / "testdata.csv").select(SEVEN)
+    asked = policy_of(list(SEVEN), "k-anonymity", 2).replace(models=[{"name": "scenarios", "any_of": 2, "k": 2}])
+    release = shoal.anonymize(table, asked)
+    assert release.attained == {"scenarios": 2} and count_stars(release.table) <= 96

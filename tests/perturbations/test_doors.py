@@ -132,7 +132,6 @@ def test_what_is_about_quasi_identifiers_asks_for_some(ask: Any) -> None:
         ("compare", "data.csv", "--policy", "policy.yaml"),
         ("hierarchy", "build", "data.csv", "--column", "hours", "--policy", "policy.yaml"),
         ("hierarchy", "draw", "data.csv", "--column", "hours", "--policy", "policy.yaml"),
-        ("anonymize", "data.csv", "--policy", "policy.yaml", "--out", "out", "--memory", "1GB"),
     ],
     ids=" ".join,
 )
@@ -147,6 +146,25 @@ def test_a_gateway_refuses_it() -> None:
 
     with pytest.raises(PolicyError, match=r"policy.perturb.*not from perturbed"):
         TableConfig(policy=ALONE)
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "1GB")], ids=["in memory", "in files"])
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("{name: rank-swapping, columns: [hours], window: 0}", "window"),
+        ("{name: pram, columns: [job], matrix: {a: {a: 0.5}}}", "not one together"),
+        ("{name: noise, columns: [income, twice], share: 0.1, method: correlated}", "singular"),
+        ("{name: record-swapping, columns: [still], household: age, rate: 0.5}", "in another region to swap with"),
+        ("{name: mdav, columns: [income], k: 500}", "more records than there are"),
+    ],
+)
+def test_bad_input_writes_nothing(case: Path, entry: str, words: str, memory: tuple[str, ...]) -> None:
+    people().with_columns(twice=pl.col("income") * 2, still=pl.lit("x")).write_csv(case / "data.csv")
+    (case / "policy.yaml").write_text(f"others: drop\nperturb: [{entry}]\n")
+    done = run("anonymize", case / "data.csv", "--policy", case / "policy.yaml", "--out", case / "out", *memory)
+    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+    assert sorted(path.name for path in case.iterdir()) == ["data.csv", "policy.yaml"]
 
 
 def test_doors_that_fit_take_it(case: Path) -> None:

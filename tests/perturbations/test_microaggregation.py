@@ -252,13 +252,6 @@ def test_a_policy_without_perturbations_says_nothing_of_them() -> None:
     assert "perturbations" not in shoal.anonymize(pl.DataFrame({"age": [1, 1, 2, 2]}), plain).audit.to_dict()
 
 
-def test_counted_tables_are_refused(tmp_path: Any) -> None:
-    path = tmp_path / "people.csv"
-    people().write_csv(path)
-    with pytest.raises(Misfit, match="all records one by one"):
-        shoal.anonymize(path, policy({"name": "mdav", "columns": ["income"], "k": 3}), memory="1GB")
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_files_are_written_and_audited_again(tmp_path: Any, kind: str) -> None:
     chosen = policy({"name": "mdav", "columns": ["income", "hours", "day"], "k": 3})

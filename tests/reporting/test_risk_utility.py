@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.command import run
+from tests.perturbations.tables import people
 
 import shoal
 from shoal.explore.compare import compare
@@ -45,3 +46,32 @@ def test_the_command(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "out" / "map.json").read_text(encoding="utf-8"))
     assert [point["k"] for point in found["points"]] == [2, 3]
     assert (tmp_path / "out" / "map.html").exists()
+
+
+def test_a_grid_of_perturbations(tmp_path: Path) -> None:
+    people().write_csv(tmp_path / "data.csv")
+    (tmp_path / "policy.yaml").write_text(
+        "others: drop\nperturb:\n  - {name: rank-swapping, columns: [income], window: 0.1}\n"
+        "  - {name: pram, columns: [job], retain: 0.9}\n"
+    )
+    asked = ["compare", str(tmp_path / "data.csv"), "--policy", str(tmp_path / "policy.yaml")]
+    vary = ["--vary", "rank-swapping.window=0.0001,0.01,0.5", "--vary", "pram.retain=0.5,0.9"]
+    told = run(*asked, "--map", *vary, "--out", str(tmp_path / "out"))
+    assert told.returncode == 0, told.stderr
+    assert "window 0.0001, retain 0.5: no release" in told.stdout and "nobody to swap with" in told.stdout
+    found = json.loads((tmp_path / "out" / "map.json").read_text(encoding="utf-8"))
+    points = {point["setting"]: point for point in found["points"]}
+    assert found["risk"] == "record-linkage" and len(points) == 4
+    near, far = points["window 0.01, retain 0.9"], points["window 0.5, retain 0.5"]
+    assert near["risk"]["distance"] > far["risk"]["distance"] and near["loss"] < far["loss"]
+    assert "by agreement" in (tmp_path / "out" / "map.html").read_text()
+    for wrong, words in (
+        (["--vary", "pram.retain=0.5"], "--map"),
+        (["--map", "--vary", "noise.share=0.5"], "no such method"),
+        (["--map", "--vary", "pram.keep=0.5"], "no such parameter"),
+        (["--map", "--vary", "pram.retain"], "is no method.parameter=values"),
+        (["--map", "--vary", "pram.retain=2"], "retain"),
+    ):
+        done = run(*asked, *wrong, "--out", str(tmp_path / "other"))
+        assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+        assert not (tmp_path / "other").exists()

@@ -118,19 +118,21 @@ def claim_bounds(audits: Sequence[PerturbationAudit], bounds: Sequence[float | N
 
 
 def _view(compared: Compared, columns: Sequence[str], reads: Sequence[str], weights: pl.Series | None) -> PerturbedView:
-    frame, original = compared.published.frame, compared.original
+    """Return the columns of one perturbation, each record as often as it occurs."""
+    published, original = compared.published, compared.original
+    shown = {name: _plain(published.frame[name]) for name in columns}
     if original is None:
-        return PerturbedView(published=pl.DataFrame({name: _plain(frame[name]) for name in columns}))
+        return PerturbedView(published=published.with_frame(pl.DataFrame(shown)).expand())
     raw = {name: _plain(original.frame[name]) for name in (*columns, *reads) if name in original.frame.columns}
-    shown = {name: _like(raw[name], _plain(frame[name])) for name in columns}
-    rows = compared.rows
-    known = rows is not None and len(rows) == frame.height and not rows.null_count()
-    before = pl.DataFrame(raw)
+    shown = {name: _like(raw[name], column) for name, column in shown.items()}
+    rows, before = compared.rows, original.table.with_frame(pl.DataFrame(raw))
+    known = rows is not None and len(rows) == published.frame.height and not rows.null_count()
+    held = published.with_frame(before.frame[rows.to_numpy()]) if known and rows is not None else None
     return PerturbedView(
-        published=pl.DataFrame(shown),
-        original=before[rows.to_numpy()] if known and rows is not None else None,
-        before=before,
-        weights=weights,
+        published=published.with_frame(pl.DataFrame(shown)).expand(),
+        original=None if held is None else held.expand(),
+        before=before.expand(),
+        weights=weights if weights is None else published.with_frame(pl.DataFrame([weights])).expand().to_series(),
     )
 
 

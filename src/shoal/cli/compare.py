@@ -35,6 +35,13 @@ def compare(
         bool,
         typer.Option("--map", help="Also write map.html and .json: risk against loss; with --policy and --out."),
     ] = False,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --map: a parameter of a perturbation and its values, for example rank-swapping.window=0.02,0.1; "
+            "may be repeated.",
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -46,8 +53,11 @@ def compare(
     *files, data = paths
     if map_ and (policy is None or out is None):
         raise typer.BadParameter(
-            "the map is of algorithms and k: give --policy, and --out to write it", param_hint="--map"
+            "the map is of algorithms and k, or of perturbations: give --policy, and --out to write it",
+            param_hint="--map",
         )
+    if vary and not map_:
+        raise typer.BadParameter("says what a map shows: give --map", param_hint="--vary")
     if policy is None:
         if len(files) < 2:
             what = "give two or more policies and then the table, or one table with --policy"
@@ -57,6 +67,9 @@ def compare(
     if files:
         what = "with --policy just the table is given; policies side by side are given before it, without --policy"
         raise typer.BadParameter(what, param_hint="PATHS")
+    if vary and out is not None:
+        _map_perturbations(data, policy, vary, reading, out, json=json, quiet=quiet)
+        return
     values, names = _read_whole_numbers(k), split_names(algorithms)
     _compare_algorithms(data, policy, values, names, reading, out, map_=map_, json=json, quiet=quiet)
 
@@ -135,6 +148,37 @@ def _compare_algorithms(
         show.print_json(rows)
     elif not shown["quiet"]:
         show.print_comparison(rows, asked.loss.key())
+
+
+def _map_perturbations(
+    data: str, policy: Path, vary: list[str], reading: Reading, out: Path, *, json: bool, quiet: bool
+) -> None:
+    from shoal.engines.memory.source import open_in_memory
+    from shoal.explore.perturbation_grid import compare_perturbations, parse_grid
+    from shoal.explore.write import make_folder
+    from shoal.policy import Policy
+    from shoal.reporting.html import write_page
+    from shoal.reporting.risk_utility_page import OF_PERTURBATIONS, map_risk_and_loss, write_risk_utility_page
+
+    asked, grid = Policy.read(policy), parse_grid(vary)
+    with watch_progress(quiet or json) as progress:
+        rows = compare_perturbations(open_in_memory(data, asked.reading, **reading), asked, grid, progress=progress)
+    found = map_risk_and_loss(rows, OF_PERTURBATIONS)
+    make_folder(out)
+    write_page(out / "map.json", notation.dumps(found, indent=2, ensure_ascii=False) + "\n", "map")
+    write_risk_utility_page(found, out / "map.html", OF_PERTURBATIONS)
+    if json:
+        show.print_json(rows)
+    elif not quiet:
+        header = ["method", "setting", *OF_PERTURBATIONS.risks.values(), OF_PERTURBATIONS.loss]
+        released = [row for row in rows if row["attained"] is not None]
+        show.print_table(
+            header,
+            [[row["method"], row["setting"], *row["risk"].values(), row[OF_PERTURBATIONS.loss]] for row in released],
+        )
+        for row in rows:
+            if row["attained"] is None:
+                print_text(f"{row['method']}, {row['setting']}: no release: {row['why']}")
 
 
 def _read_whole_numbers(text: str) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,13 @@ from shoal.encoding.types import Progress
 from shoal.engines.counted import CountedTable
 from shoal.engines.locations import Location, read_blocks
 from shoal.errors import Fault
+
+Room = Callable[[int, int], None]
+"""Called with how many distinct records of how many columns are published; raises where they do not fit."""
+
+
+def unlimited(records: int, columns: int) -> None:
+    """Let any number of records be held."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +145,14 @@ class TableEngine(Protocol):
     def container_bytes(self, path: Location, format: str) -> bytes:
         """Return what it writes beside the cells of a table, where that is not what every file of a format holds."""
         return b""
+
+    def require_expanded(self, records: int, columns: int) -> None:
+        """Raise where so many records cannot be held one by one, by the numbers of some columns."""
+        return
+
+    def require_distinct(self, records: int, columns: int) -> None:
+        """Raise where so many distinct records cannot be published."""
+        return
 
     def sample_size(self, columns: int) -> int | None:
         """Return of how many records statistics may be made; ``None`` where memory sets no limit."""

@@ -30,20 +30,17 @@ _FIT = "let more combinations be counted together (--memory; on Spark --fits), o
 
 def find_uncountable(policy: Policy) -> list[Fault]:
     """Return what a policy asks for that does not follow from how often each record occurs."""
-    drawn = [
+    return [
         Fault("each record is drawn by itself, and here they were counted", f"models[{number}]", model.key())
         for number, model in enumerate(policy.models)
         if model.draws
     ]
-    return [*drawn, *_perturbed(policy)]
 
 
 def _perturbed(policy: Policy) -> Iterator[Fault]:
     for number, one in enumerate(policy.perturb):
-        what = "a perturbation is given all records one by one, and here they are counted, or lie in blocks"
-        yield Fault(
-            what, f"perturb[{number}]", one.key(), "read the table into memory (without --memory, without Spark)"
-        )
+        what = "a perturbation looks at all records together, and a block knows its own"
+        yield Fault(what, f"perturb[{number}]", one.key(), _FIT)
 
 
 def find_unreadable_by_spark(reading: ReadOptions | None) -> list[Fault]:

@@ -223,6 +223,11 @@ class PrivacyModel(Entry):
         return None
 
     @property
+    def scenario_k(self) -> int | None:
+        """The number of records that have to look alike in each of :meth:`scenarios`, where nothing else is asked."""
+        return None
+
+    @property
     def mean_risk(self) -> float | None:
         """The chance to find a person that is asked for outright on the average; ``None`` where none is."""
         return None

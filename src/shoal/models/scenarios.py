@@ -100,6 +100,11 @@ class Scenarios(PrivacyModel):
         return self
 
     @property
+    def scenario_k(self) -> int | None:
+        """What is asked, where no share is."""
+        return self.k if self.confidence is None else None
+
+    @property
     def needs(self) -> tuple[Need, ...]:
         """Sizes, what classes show, and the sensitive values where a share is asked."""
         return ("counts",) if self.on is None else ("counts", "values")

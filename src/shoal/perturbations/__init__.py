@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shoal.perturbations.optimal_univariate import OptimalUnivariate as OptimalUnivariate
     from shoal.perturbations.pram import Pram as Pram
     from shoal.perturbations.rank_swapping import RankSwapping as RankSwapping
+    from shoal.perturbations.record_swapping import RecordSwapping as RecordSwapping
     from shoal.perturbations.rounding import Rounding as Rounding
     from shoal.perturbations.shoal_microaggregation import ShoalMicroaggregation as ShoalMicroaggregation
     from shoal.perturbations.top_bottom_coding import TopBottomCoding as TopBottomCoding

@@ -103,8 +103,9 @@ class Pram(Perturbation):
         codes = column.codes
         chances = self._chances(column)
         shown = np.maximum(codes, 0)
-        for stratum in range(count):
-            rows = np.flatnonzero((strata == stratum) & (codes >= 0)) if count > 1 else np.flatnonzero(codes >= 0)
+        present = np.flatnonzero(codes >= 0)
+        present = present[np.argsort(strata[present], kind="stable")]
+        for rows in np.split(present, np.searchsorted(strata[present], np.arange(1, count))):
             matrix = (
                 make_invariant(chances, np.bincount(codes[rows], minlength=len(chances))) if self.invariant else None
             )

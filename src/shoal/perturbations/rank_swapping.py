@@ -25,7 +25,7 @@ class RankSwapping(Perturbation):
     the window helps to undo the swap (Nin et al. 2008). Whoever knows a record's value well still knows in what range
     its published one lies. *It makes nobody one of several.*
 
-    Cost: time and memory grow with the records.
+    Cost: time grows with the records times the logarithm of their number, memory with the records.
 
     References
     ----------
@@ -82,19 +82,9 @@ class RankSwapping(Perturbation):
 
 def pair_near(records: int, reach: int, rng: np.random.Generator) -> Ints:
     """Return for each place the place that it exchanges with: one at most so far away, its own where none is left."""
-    partners = np.arange(records)
-    free = np.ones(records, bool)
-    numbers = rng.random(records)
-    for place in range(records):
-        if not free[place]:
-            continue
-        free[place] = False
-        ahead = np.flatnonzero(free[place + 1 : place + reach + 1])
-        if len(ahead):
-            other = place + 1 + int(ahead[int(numbers[place] * len(ahead))])
-            free[other] = False
-            partners[place], partners[other] = other, place
-    return partners
+    from shoal.kernels.swaps import choose_partners
+
+    return np.asarray(choose_partners(rng.random(records), reach))
 
 
 def _exchange_neighbours(ordered: npt.NDArray[Any], rng: np.random.Generator) -> Ints:

@@ -123,7 +123,7 @@ def release_counted(prepared: Prepared, progress: Progress = silent, bound: Lowe
         return release_verified(prepared, published, Claims(recoding=groups), progress)
     if not prepared.policy.quasi_identifiers:
         progress("perturbing", 0, 0)
-        published = publish_perturbed(prepared.named, prepared.policy)
+        published = publish_perturbed(prepared.named, prepared.policy, prepared.engine.require_distinct)
         return release_verified(prepared, published, Claims(recoding=NoRecoding(), bounds=published.bounds), progress)
     published, claims = _solve_and_publish(prepared, progress, bound)
     return release_verified(prepared, published, claims, progress)
@@ -132,7 +132,8 @@ def release_counted(prepared: Prepared, progress: Progress = silent, bound: Lowe
 def _solve_and_publish(prepared: Prepared, progress: Progress, bound: LowerBound | None) -> tuple[Published, Claims]:
     """Return what is published; the encoded table, which nobody needs from here on, makes room for the audit."""
     solution = _solve(prepared, progress, bound)
-    classes = publish(prepared.named, prepared.policy, solution.encoded, solution.publication)
+    room = prepared.engine.require_distinct
+    classes = publish(prepared.named, prepared.policy, solution.encoded, solution.publication, room)
     claims = Claims(recoding=solution.recoding, attained=solution.attained, loss=solution.loss, bound=solution.bound)
     claims = replace(claims, bounds=classes.bounds)
     return add_form(classes, prepared.words), claims

@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Ints
+from shoal.engines.base import Room, unlimited
 from shoal.engines.columns import kind_of, to_plain
+from shoal.engines.counted import COUNTS, CountedTable
 from shoal.engines.dictionary import TableDictionary
 from shoal.errors import Fault, Misfit, TableError, examples, nearest
 from shoal.perturbations.base import ColumnValues, Microdata, Perturbation
@@ -34,30 +36,74 @@ class NoRecoding:
         return {"recoding": "none"}
 
 
-def perturb_columns(
-    frame: pl.DataFrame, rows: Ints, policy: Policy, beside: Sequence[pl.Series] = ()
-) -> tuple[dict[str, pl.Series], tuple[float | None, ...]]:
-    """Return the perturbed columns of some records of a treated table; and for each perturbation what it proved.
+@dataclass(frozen=True, kw_only=True)
+class PerturbedParts:
+    """What becomes of the perturbed columns of some records: one that occurs often may become several."""
 
-    Records are put in the order of all that the perturbations look at, equal ones in that of what is published
-    ``beside``; and all that is random follows from the seed and from the values that are looked at: the order of the
-    table changes nothing.
+    parts: Ints
+    """The number of the record that each part is of."""
+    counts: Ints
+    """How often each part occurs."""
+    columns: Mapping[str, pl.Series]
+    """What each part shows of the perturbed columns."""
+    bounds: tuple[float | None, ...] = ()
+    """For each perturbation what it proved that no release under its promise stays below."""
+
+
+def perturb_columns(
+    named: CountedTable, records: CountedTable, policy: Policy, room: Room = unlimited
+) -> PerturbedParts:
+    """Return the perturbed columns of some records of a treated table.
+
+    Records are put in the order of all that the perturbations look at, equal ones in that of what is published beside
+    it; each stands there as often as it occurs. All that is random follows from the seed and from the values that are
+    looked at. So neither the order of the table changes anything, nor whether its records were counted.
+
+    Parameters
+    ----------
+    named
+        The treated table.
+    records
+        The ``row`` of the table that each published record is, what is published of it beside what is perturbed, and
+        how often it occurs.
+    policy
+        Says what is perturbed.
+    room
+        Raises where so many distinct records as there are afterwards do not fit.
 
     Raises
     ------
     Misfit
         Too few of the records are published, or what they hold cannot be perturbed.
     """
+    own = np.arange(records.frame.height)
     if not policy.perturb:
-        return {}, ()
-    columns = {name: to_plain(frame[name]).gather(pl.Series(rows)) for name in _looked_at(policy)}
-    order = _order_by_values([*columns.values(), *beside])
+        return PerturbedParts(parts=own, counts=records.record_counts, columns={})
+    rows = records.frame["row"]
+    columns = {name: to_plain(named.frame[name]).gather(rows) for name in columns_looked_at(policy)}
+    order = _order_by_values([*columns.values(), *records.frame.drop("row")])
+    order = np.repeat(order, records.record_counts[order])
     values = {name: to_values(column).take(order) for name, column in columns.items()}
+    shown, bounds = _perturb_values(values, policy)
+    series = {name: to_series(column) for name, column in shown.items()}
+    if not records.is_counted:
+        back = np.argsort(order)
+        columns = {name: column.gather(pl.Series(back)) for name, column in series.items()}
+        return PerturbedParts(parts=own, counts=records.record_counts, columns=columns, bounds=bounds)
+    counted = _count_parts(order, series)
+    room(counted.frame.height, named.frame.width)
+    found = dict(zip(series, counted.frame.iter_columns(), strict=False))
+    parts = counted.frame["part"].to_numpy()
+    return PerturbedParts(parts=parts, counts=counted.record_counts, columns=found, bounds=bounds)
+
+
+def _perturb_values(
+    values: Mapping[str, ColumnValues], policy: Policy
+) -> tuple[dict[str, ColumnValues], tuple[float | None, ...]]:
     weights = values[policy.survey_weight].numbers if policy.survey_weight is not None else None
     digest = _hash_values(values)
-    changed: dict[str, pl.Series] = {}
+    changed: dict[str, ColumnValues] = {}
     bounds: list[float | None] = []
-    back = np.argsort(order)
     for number, one in enumerate(policy.perturb):
         data = Microdata(
             columns={name: values[name] for name in (*one.columns, *one.reads)},
@@ -67,9 +113,17 @@ def perturb_columns(
         if faults := [_place(fault, number, one) for fault in _fit(one, data)]:
             raise Misfit(faults)
         perturbed = one.perturb(data)
-        changed |= {name: to_series(perturbed.columns[name].take(back)) for name in one.columns}
+        changed |= {name: perturbed.columns[name] for name in one.columns}
         bounds.append(perturbed.bound)
     return changed, tuple(bounds)
+
+
+def _count_parts(records: Ints, columns: Mapping[str, pl.Series]) -> CountedTable:
+    """Return how often each record shows what; the record is the last column, ``part``."""
+    named = [column.alias(str(index)) for index, column in enumerate(columns.values())]
+    table = pl.DataFrame([*named, pl.Series("part", records)])
+    counted = table.group_by(table.columns, maintain_order=True).len(COUNTS)
+    return CountedTable(counted.drop(COUNTS), counted[COUNTS].cast(pl.Int64))
 
 
 def perturbation_faults(words: TableDictionary) -> Iterator[Fault]:
@@ -89,7 +143,9 @@ def perturbation_faults(words: TableDictionary) -> Iterator[Fault]:
         return
     weight = policy.survey_weight
     try:
-        columns = {name: to_values(words.values(name)) for name in _looked_at(policy) if name in frame.columns}
+        rows = np.repeat(np.arange(frame.height), words.table.record_counts)
+        looked_at = [name for name in columns_looked_at(policy) if name in frame.columns]
+        columns = {name: to_values(words.values(name)).take(rows) for name in looked_at}
     except TableError as error:
         yield from (replace(fault, where=f"perturb, {fault.where}") for fault in error.faults)
         return
@@ -128,7 +184,7 @@ def _place(fault: Fault, number: int, one: Perturbation) -> Fault:
     return replace(fault, where=where)
 
 
-def _looked_at(policy: Policy) -> list[str]:
+def columns_looked_at(policy: Policy) -> list[str]:
     """Return the columns that perturbations look at, each once."""
     weight = () if policy.survey_weight is None else (policy.survey_weight,)
     return list(dict.fromkeys([*(name for one in policy.perturb for name in (*one.columns, *one.reads)), *weight]))

@@ -13,6 +13,7 @@ from shoal.engines.keys import Key
 from shoal.engines.treatments import treat
 from shoal.errors import AuditFailed, Fault, Misfit
 from shoal.pipeline.check import layout_faults, require_fit
+from shoal.pipeline.perturb import columns_looked_at
 from shoal.pipeline.pseudonyms import pseudonymize
 from shoal.pipeline.repeats import repeats_faults
 from shoal.policy import Policy
@@ -65,6 +66,8 @@ def prepare(engine: TableEngine, policy: Policy, key: Key | None = None) -> Prep
 def prepare_counted(engine: TableEngine, given: CountedTable, policy: Policy, key: Key | None = None) -> Prepared:
     """See that a table that was counted is all of it, and fits its policy."""
     require_all_records(engine, given)
+    if policy.perturb:
+        engine.require_expanded(given.records, len(columns_looked_at(policy)))
     words = look_up(given, policy, key)
     named = words.table.with_frame(pseudonymize(words.table.frame, policy, key))
     return Prepared(engine=engine, given=given, words=words, named=named, key=key)

@@ -10,10 +10,11 @@ import polars as pl
 
 from shoal.auditing import OwnerView
 from shoal.encoding.types import Bools, Ints
+from shoal.engines.base import Room, unlimited
 from shoal.engines.columns import own_texts, to_plain
 from shoal.engines.counted import COUNTS, CountedTable
 from shoal.pipeline.encode import Encoded
-from shoal.pipeline.perturb import perturb_columns
+from shoal.pipeline.perturb import columns_looked_at, perturb_columns
 from shoal.policy import Policy
 from shoal.policy.published_columns import published_columns
 from shoal.recodings.equivalence_classes import EquivalenceClasses, list_pieces
@@ -44,7 +45,9 @@ class Published:
         return self.owner.rows
 
 
-def publish(named: CountedTable, policy: Policy, encoded: Encoded, classes: EquivalenceClasses) -> Published:
+def publish(
+    named: CountedTable, policy: Policy, encoded: Encoded, classes: EquivalenceClasses, room: Room = unlimited
+) -> Published:
     """Return the published table: the records of a table as the classes that they are in show them.
 
     Every quasi-identifier is written anew from the labels, no cell of it is copied; records are sorted by what
@@ -54,14 +57,19 @@ def publish(named: CountedTable, policy: Policy, encoded: Encoded, classes: Equi
     names = published_columns(frame.columns, policy)
     # columns get names of our own: polars reads "*" and "^…$" in a name as a pattern
     others = {name: f"o{index}" for index, name in enumerate(names) if name not in policy.quasi_identifiers}
-    columns = [to_plain(frame[name]).alias(key) for name, key in others.items()]
+    unshown = [name for name in columns_looked_at(policy) if name not in names] if policy.perturb else []
+    keys = others | {name: f"r{index}" for index, name in enumerate(unshown)}
+    columns = [to_plain(frame[name]).alias(key) for name, key in keys.items()]
     kept = pl.DataFrame([pl.Series("row", np.arange(frame.height)), *columns])
     rank = rank_classes(classes)
     parts = divide_records(kept, encoded, classes, rank, named.weights)
     table = kept[parts.rows].with_columns(pl.Series("class", rank[parts.members]), pl.Series(COUNTS, parts.counts))
-    beside = [table[others[name]] for name in sorted(others) if name not in policy.perturbed]
-    changed, bounds = perturb_columns(named.frame, parts.rows, policy, [table["class"], *beside])
-    table = table.with_columns([column.alias(others[name]) for name, column in changed.items()])
+    beside = [others[name] for name in sorted(others) if name not in policy.perturbed]
+    records = CountedTable(table.select("row", "class", *beside), table[COUNTS] if named.is_counted else None)
+    changed = perturb_columns(named, records, policy, room)
+    table = table[changed.parts].with_columns(
+        pl.Series(COUNTS, changed.counts), *(column.alias(others[name]) for name, column in changed.columns.items())
+    )
     table = table.sort(["class", *others.values()], nulls_last=False)
     by_rank = np.empty(len(rank), np.int64)
     by_rank[rank] = np.arange(len(rank))
@@ -80,26 +88,28 @@ def publish(named: CountedTable, policy: Policy, encoded: Encoded, classes: Equi
         table=CountedTable(shown, counts),
         owner=view_records(named, policy, table["row"]),
         classes=table["class"] + 1,
-        bounds=bounds,
+        bounds=changed.bounds,
     )
 
 
-def publish_perturbed(named: CountedTable, policy: Policy) -> Published:
+def publish_perturbed(named: CountedTable, policy: Policy, room: Room = unlimited) -> Published:
     """Return the published table of a policy without quasi-identifiers: all records, sorted by what is published."""
     frame = named.frame
     names = published_columns(frame.columns, policy)
-    beside = [to_plain(frame[name]) for name in sorted(names) if name not in policy.perturbed]
-    changed, bounds = perturb_columns(frame, np.arange(frame.height), policy, beside)
+    beside = {name: to_plain(frame[name]) for name in sorted(names) if name not in policy.perturbed}
+    row = pl.Series("row", np.arange(frame.height))
+    whole = pl.DataFrame([row, *(column.alias(str(at)) for at, column in enumerate(beside.values()))])
+    changed = perturb_columns(named, CountedTable(whole, named.counts), policy, room)
+    shown = {name: column.gather(pl.Series(changed.parts)) for name, column in beside.items()} | {**changed.columns}
     keys = [str(index) for index in range(len(names))]  # polars reads "*" and "^…$" in a name as a pattern
-    columns = [changed[name] if name in changed else to_plain(frame[name]) for name in names]
-    table = pl.DataFrame([column.alias(key) for key, column in zip(keys, columns, strict=True)])
-    rows = table.with_row_index("row").sort(keys, nulls_last=False)["row"].cast(pl.Int64)
-    shown = {name: own_texts(table[key].gather(rows)) for name, key in zip(names, keys, strict=True)}
+    table = pl.DataFrame([shown[name].alias(key) for key, name in zip(keys, names, strict=True)])
+    table = table.with_columns(pl.Series("row", changed.parts), pl.Series(COUNTS, changed.counts)).sort(keys)
+    texts = {name: own_texts(table[key]) for name, key in zip(names, keys, strict=True)}
     return Published(
-        table=CountedTable(pl.DataFrame(shown)),
-        owner=view_records(named, policy, rows),
-        classes=pl.Series("class", np.ones(frame.height, np.int64)),
-        bounds=bounds,
+        table=CountedTable(pl.DataFrame(texts), table[COUNTS] if named.is_counted else None),
+        owner=view_records(named, policy, table["row"]),
+        classes=pl.Series("class", np.ones(table.height, np.int64)),
+        bounds=changed.bounds,
     )
 
 

@@ -13,6 +13,7 @@ from shoal.algorithms.local.shoal import Shoal
 from shoal.algorithms.suppression.groups import CentredGroups, group_tuples
 from shoal.algorithms.suppression.neighbours import least_distances
 from shoal.algorithms.suppression.pairing import pair_exactly, round_bound_up
+from shoal.algorithms.suppression.restoring import ColumnSet, restore_cells
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Bools, Ints
 from shoal.errors import Fault, NotFound
@@ -38,6 +39,10 @@ class LocalSuppression(Algorithm):
     of at least k around a centre, and each shows ``*`` only where it differs from the centre; any two of a group then
     agree wherever both show something. Groups are searched by ruin and recreate. Disjoint groups are more than the
     model asks: by its letter a few records that show next to nothing would do for all others, which protects nobody.
+
+    Where an attacker knows only some columns (``scenarios`` and no other model; sdcMicro's all-m subsets are
+    ``any_of: m``), each of these cells is shown again where enough records still look alike in all sets of columns that
+    it is in, the dearest first.
 
     A column's ``weight`` is what a cell of it costs: 10 rather suppresses nine cells of weight 1. So an order of
     importance is a sequence of weights of which each is more than all cells before it would cost together.
@@ -93,13 +98,16 @@ class LocalSuppression(Algorithm):
         return self._suppress_agreeing(problem, max(k for k in asked if k is not None))
 
     def _suppress_equal(self, problem: Problem) -> CellSuppression:
-        """Suppress cells so that classes look alike."""
+        """Suppress cells so that classes look alike; or records, to attackers who know only some columns."""
         single = tuple(model if model.wildcard_k is None else model.by_class for model in problem.models)
         columns = tuple(_as_value_or_star(column) for column in problem.columns)
         models = tuple(model for model in single if model is not None)
         plain = replace(problem, columns=columns, models=models, loss=CertaintyPenalty())
         found = Shoal(effort=self.effort).search(plain)
         blank, cells, weights = _find_differing(found, problem)
+        if known := _list_known(problem):
+            shown = problem.frequencies.tuples[problem.frequencies.cell_tuples[cells]].astype(np.int64)
+            blank = restore_cells(blank, shown, weights, problem.weights, known)
         codes, counts = problem.frequencies.tuples.astype(np.int64), problem.frequencies.counts
         bound = _bound_equal(codes, counts, problem)
         return _finish(problem, blank, cells, weights, "a value of its own", bound)
@@ -133,6 +141,15 @@ class LocalSuppression(Algorithm):
         if k == 2 and lonely <= _MOST_PAIRED and not len(groups.lost):
             groups, bound = pair_exactly(codes, counts, weights, groups, bound)
         return groups, bound
+
+
+def _list_known(problem: Problem) -> list[ColumnSet]:
+    """Return what attackers know of the columns, where that and nothing else is asked, and records are counted."""
+    names = [column.name for column in problem.columns]
+    asked = [(model.scenario_k, model.scenarios(names)) for model in problem.models]
+    if problem.frequencies.subjects is not None or any(k is None for k, _ in asked):
+        return []
+    return [ColumnSet(tuple(map(names.index, known)), k) for k, sets in asked for known in sets if k is not None]
 
 
 def _as_value_or_star(column: Column) -> Column:

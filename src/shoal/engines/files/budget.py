@@ -22,6 +22,8 @@ _DISTINCT, _DISTINCT_CELL = 400, 100
 """Bytes that a distinct record takes, and each of its cells, where they take most: when the release is audited."""
 _NUMBERED, _NUMBERED_CELL = 80, 24
 """Bytes that a distinct record takes, and each of its cells, where only its numbers are held, and cut into blocks."""
+_EXPANDED, _EXPANDED_CELL = 60, 140
+"""Bytes that a record takes, and each of its cells, where a column is perturbed and its guarantee is tested."""
 _COUNTING = 32 * 10**6
 """Bytes that counting takes beside them, however few they are."""
 _COPIES = 4
@@ -101,6 +103,18 @@ class MemoryBudget:
             got = f"more than the {fits:,} distinct records of {columns} columns that {format_size(self.bytes)} hold"
             what = "the distinct records do not fit into the memory, not even cut into blocks"
             raise OverBudget(what, where="memory", got=got, hint=_HINT)
+
+    def expanded(self, columns: int) -> int:
+        """Return how many records fit one by one, by the numbers of the columns that are perturbed."""
+        return (self.bytes - self.bytes // 8 - _COUNTING) // (_EXPANDED + _EXPANDED_CELL * columns)
+
+    def require_expanded(self, records: int, columns: int) -> None:
+        """Raise if so many records do not fit one by one."""
+        fits = self.expanded(columns)
+        if records > fits:
+            got = f"{records:,} records of {columns} such columns; {format_size(self.bytes)} hold {fits:,}"
+            what = "columns are perturbed record by record, and these do not fit into the memory"
+            raise OverBudget(what, where="memory", got=got, hint="allow more memory, or perturb fewer columns")
 
     def watch(self, progress: Progress) -> Progress:
         """Return the same progress; whenever it is told, the memory is looked at."""

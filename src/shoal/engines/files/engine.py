@@ -169,6 +169,14 @@ class FilesTable(TableEngine):
             self.count()
         return self._heads["first"].head(records)
 
+    def require_expanded(self, records: int, columns: int) -> None:
+        """Raise where so many records do not fit into the memory one by one."""
+        self.budget.require_expanded(records, columns)
+
+    def require_distinct(self, records: int, columns: int) -> None:
+        """Raise where so many distinct records do not fit into the memory."""
+        self.budget.without_limit().require(records, columns)
+
     def sample_size(self, columns: int) -> int | None:
         """Return of how many records statistics may be made."""
         return self.budget.sample(columns)

@@ -48,6 +48,8 @@ class Layout:
         roles = {*policy.quasi_identifiers, *policy.sensitive, *policy.treatments, *looked_at}
         if SAFE_HARBOR in policy.presets or policy.hygiene.looks_at_all_cells:  # values of every column are looked at
             roles |= {*names} - {*policy.identifiers}
+        if policy.perturb:  # what a record draws must not follow from what rides along
+            roles |= {*shown, *(name for one in policy.perturb for name in one.reads)}
         counted = tuple(name for name in names if name in roles)
         others = tuple(name for name in shown if name not in roles)
         used = {*counted, *others}

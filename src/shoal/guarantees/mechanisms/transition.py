@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from shoal.encoding.types import Floats, Ints
+from shoal.encoding.types import Bools, Floats, Ints
 from shoal.guarantees.base import NO_RECORDS, PerturbedView, PromiseTest
 
 LEVEL = 1e-9
@@ -40,8 +40,7 @@ def test(
             faults.append(f"{name}: missing values are not where they were")
             continue
         chances = _chances(texts, retain, matrix)
-        for stratum in np.unique(strata):
-            rows = (strata == stratum) & (before >= 0)
+        for rows in _split(strata, before >= 0):
             counts = _count(before[rows], after[rows], len(texts))
             expected = _go_and_return(chances, counts.sum(axis=1)) if invariant else chances
             least = _least_tail(counts, expected)
@@ -52,6 +51,13 @@ def test(
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest: it is none
+
+
+def _split(strata: Ints, held: Bools) -> list[Ints]:
+    """Return the records of each stratum that hold a value."""
+    rows = np.flatnonzero(held)
+    rows = rows[np.argsort(strata[rows], kind="stable")]
+    return np.split(rows, np.flatnonzero(np.diff(strata[rows])) + 1)
 
 
 def _number(columns: Sequence[pl.Series], records: int) -> Ints:
