@@ -71,10 +71,11 @@ class Domain:
         """The greatest value, as a number."""
         return self.limits[1] if self.limits else float(self.values[-1]) if len(self) else 0.0
 
-    @property
+    @cached_property
     def span(self) -> float:
-        """The greatest minus the least value."""
-        return self.high - self.low
+        """The greatest minus the least value; whole numbers far from zero are told apart only before they round."""
+        exact = self.limits is None and len(self) > 0 and self.values.dtype.kind in "iu"
+        return float(int(self.values[-1]) - int(self.values[0])) if exact else self.high - self.low
 
     def take(self, order: npt.NDArray[np.intp]) -> Domain:
         """Return the same domain in another order."""
