@@ -73,9 +73,17 @@ class Domain:
 
     @cached_property
     def span(self) -> float:
-        """The greatest minus the least value; whole numbers far from zero are told apart only before they round."""
-        exact = self.limits is None and len(self) > 0 and self.values.dtype.kind in "iu"
-        return float(int(self.values[-1]) - int(self.values[0])) if exact else self.high - self.low
+        """The greatest minus the least value."""
+        declared = self.limits or not len(self) or not self.ordered
+        return self.high - self.low if declared else float(self.offsets[-1] - self.offsets[0])
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """By how much each value exceeds the least: whole numbers near 2**62 are told apart only before they round."""
+        values = self.values
+        if not len(values) or values.dtype.kind not in "iu" or float(values.max()) - float(values.min()) >= 2.0**62:
+            values = values.astype(np.float64)
+        return np.asarray(values - values.min(initial=values[0]) if len(values) else values, np.float64)
 
     def take(self, order: npt.NDArray[np.intp]) -> Domain:
         """Return the same domain in another order."""
