@@ -21,10 +21,10 @@ class Mondrian(LocalSearch):
     """Cut the space of quasi-identifiers again and again, as long as both parts comply.
 
     All regions are cut at the same time, one cut per round: the widest column that has an allowable cut is cut
-    at its most even place. Of columns that are equally wide it is the one whose values are most uneven in the region, by
-    their entropy: what is rare there is cut off while regions are large (of relaxed cuts, and where the entropy is the
-    same, the first by name). The order in which a policy names them does not count. Columns published as labels are cut
-    between children of the region's lowest common ancestor, others between any two values.
+    at its most even place. Of columns that are equally wide it is the one whose values are most uneven in the region,
+    by their entropy: what is rare there is cut off while regions are large (of relaxed cuts, and where the entropy is
+    the same, the first by name). The order in which a policy names them does not count. Columns published as labels are
+    cut between children of the region's lowest common ancestor, others between any two values.
     *Strict* cuts keep equal values on one side; *relaxed* cuts share the records at the median between both sides, so
     parts are always even. Records that boundaries keep apart are in different regions from the start.
 

@@ -257,21 +257,14 @@ class _Path:
         return members
 
     def spare(self, members: Ints) -> Iterator[Ints]:
-        """Suppress outliers, and those that then are, some times; go on with what costs less.
-
-        Of few records some rounds show what the others can make of it: classes that lost records had to join.
-        """
+        """Suppress outliers, and those that then are, some times; go on with what costs less."""
         for _ in range(_SPARINGS):
             before, members = members, drop_outliers(self.units, members)
             if members is before:
                 return
-            for found in chain([members], self._repair(members) if len(self.units) <= _FEW else ()):
-                yield found
-                if self.units.cost(found) < self.cost:
-                    self.take(found)
-
-    def _repair(self, members: Ints) -> Iterator[Ints]:
-        yield from _improve(self.units, members, self.worth, range(_REPAIRS))
+            yield members
+            if self.units.cost(members) < self.cost:
+                self.take(members)
 
     def branch(self, turns: Iterable[int]) -> Iterator[Ints]:
         """Yield what some rounds make of the classes, without going on with it."""
