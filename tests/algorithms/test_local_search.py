@@ -107,3 +107,8 @@ def test_whole_numbers_far_from_zero_are_parted_like_others(name: str) -> None:
         parts = [np.array(near)[own == number] for number in range(own.max() + 1)]
         widths.append(sum(len(part) * np.ptp(part) for part in parts))
     assert widths[0] == widths[1] < 14 * 131
+
+
+def test_a_column_of_missing_values_only_is_published() -> None:
+    table = pl.DataFrame({"age": pl.Series([None] * 14, dtype=pl.Int64), "place": [*"aabbcc"] * 2 + [*"dd"]})
+    assert shoal.anonymize(table, ask(("age", "place"), 3, {"name": "shoal", "effort": 0})).audit.holds
