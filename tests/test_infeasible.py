@@ -280,3 +280,13 @@ def test_a_column_that_a_scenario_names_cannot_be_left_out() -> None:
     )
     with pytest.raises(Infeasible):
         shoal.anonymize(table, asked)
+
+
+def test_no_change_is_offered_twice() -> None:
+    """Half of a number that is no count is itself: it is tried once."""
+    entropy = {"name": "entropy-l-diversity", "on": "illness", "l": 5.0}
+    with pytest.raises(Infeasible) as caught:
+        shoal.anonymize(TABLE, policy(algorithm="mondrian", models=[{"name": "k-anonymity", "k": 2}, entropy]))
+    texts = [offer.text for offer in caught.value.relaxations]
+    assert texts
+    assert len(set(texts)) == len(texts)

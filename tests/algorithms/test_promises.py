@@ -66,6 +66,15 @@ def test_more_suppression_never_loses_more(seed: int, records: int, k: int, effo
     assert all(after <= before + 1e-9 for before, after in pairwise(losses))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_more_suppression_between_two_limits_never_loses_more(seed: int) -> None:
+    table, limits = table_of(260, seed), (0.1, 0.12, 0.14, 0.17, 0.2)
+    losses = [
+        solve_table(table, ask(k=8, how={"name": "shoal", "effort": 0}, max_suppressed=one)).loss for one in limits
+    ]
+    assert all(after <= before + 1e-9 for before, after in pairwise(losses))
+
+
 def test_suppression_is_made_use_of() -> None:
     table = table_of(400, 1).with_columns(age=pl.Series([*range(20, 30)] * 40)[:-1].append(pl.Series([10**4])))
     free, strict = (solve_table(table, ask(("age", "place"), 5, max_suppressed=share)) for share in (0.05, 0.0))

@@ -188,6 +188,10 @@ class Algorithm(Entry):
     """Whether it compares classes by what their cells lose, so that only losses can be asked of it that add up."""
     data_independent: ClassVar[bool] = False
     """Whether what a value is published as does not depend on the data."""
+    starts_search: ClassVar[bool] = False
+    """Whether a search that improves classes starts from its classes too, where a table is small."""
+    suppresses: ClassVar[bool] = False
+    """Whether it makes use of the records that may be suppressed."""
     falls_back: ClassVar[bool] = True
     """Whether the coarsest classes that comply are an answer where the search finds none."""
     needs_models: ClassVar[tuple[str, ...]] = ()
@@ -207,6 +211,11 @@ class Algorithm(Entry):
     def is_led_by(self, models: Iterable[PrivacyModel]) -> bool:
         """Return whether the models tell the search what it needs to know."""
         return not self.needs_models or any(model.key() in self.needs_models for model in models)
+
+    @classmethod
+    def list_forms(cls) -> tuple[Algorithm, ...]:
+        """Return the algorithm in each of its forms: one, but where a parameter chooses a way of its own."""
+        return (cls(),)
 
     def trial(self) -> Algorithm:
         """Return the algorithm that soonest tells what this one attains: used to try out other policies."""

@@ -117,6 +117,8 @@ class Reader:
         if first >= after:
             return None
         width = float(min(label.greatest, self.domain.high)) - float(max(label.least, self.domain.low))
+        if (values[first], values[after - 1]) == (label.least, label.greatest):
+            width = float(self.domain.offsets[after - 1] - self.domain.offsets[first])
         return Reading(range(first, after), width / span if span > 0 else 0.0)
 
     def _read_items(self, items: Sequence[str | None]) -> Reading | None:
@@ -179,7 +181,7 @@ class Reader:
         """Return the penalties of ranges; those that cover but one value, or none, are not ours."""
         penalties, wide = np.full(len(first), np.nan), first < last
         if wide.any():
-            numbers, span = self.domain.values.astype(np.float64), self.domain.span
+            numbers, span = self.domain.offsets, self.domain.span
             penalties[wide] = (numbers[last[wide]] - numbers[first[wide]]) / span if span > 0 else 0.0
         return penalties
 

@@ -71,10 +71,19 @@ class Domain:
         """The greatest value, as a number."""
         return self.limits[1] if self.limits else float(self.values[-1]) if len(self) else 0.0
 
-    @property
+    @cached_property
     def span(self) -> float:
         """The greatest minus the least value."""
-        return self.high - self.low
+        declared = self.limits or not len(self) or not self.ordered
+        return self.high - self.low if declared else float(self.offsets[-1] - self.offsets[0])
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """By how much each value exceeds the least: whole numbers near 2**62 are told apart only before they round."""
+        values = self.values
+        if not len(values) or values.dtype.kind not in "iu" or float(values.max()) - float(values.min()) >= 2.0**62:
+            values = values.astype(np.float64)
+        return np.asarray(values - values.min(initial=values[0]) if len(values) else values, np.float64)
 
     def take(self, order: npt.NDArray[np.intp]) -> Domain:
         """Return the same domain in another order."""

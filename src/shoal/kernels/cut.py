@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.descent import SLACK
-from shoal.kernels.widths import STRIDE, clear_box, count_bits, join, make_boxes, own_cost, span_cost
+from shoal.kernels.widths import STRIDE, clear_box, count_bits, join, make_boxes, span_cost
 
 
 @kernel
@@ -41,7 +41,8 @@ def propose_cuts(
     The cut is the one with the most even parts among the allowed ones: between any two values where ranges or
     value sets are published; between two children of the lowest common ancestor where labels are. A region above a
     boundary is widest in the slot of its boundaries. Among slots that are equally wide (all are, at first, where a
-    table has every value) the one whose parts cost least is chosen, the first one only where these are equal too.
+    table has every value) the one whose values are most uneven is chosen, by their entropy: what is rare there is cut
+    off while classes are large. The first one is chosen only where these are equal too.
     """
     slots = codes.shape[0]
     histogram, box = np.zeros(codes.max() + 1, np.int64), make_boxes(1, boxes)
@@ -70,7 +71,7 @@ def propose_cuts(
                 for c in range(lo, hi):
                     top[j] = max(top[j], joins[join_starts[j] + c])
             width[j] = slot_cost(costs, box, 0, j)
-        widest, paid = -1.0, np.inf
+        widest, least_bits = -1.0, np.inf
         for _ in range(slots):
             j = np.argmax(width)
             if width[j] < max(widest - SLACK, 0.0):
@@ -79,14 +80,11 @@ def propose_cuts(
             best, index = _find_even_cut(
                 codes[j], counts, region, total, low[j], high[j], own_joins, top[j], histogram
             )  # fmt: skip
-            if best >= least and chosen[r] < 0:
-                chosen[r], cut[r], widest = j, index, width[j]
-            elif best >= least:
-                if paid == np.inf:
-                    paid = _cost_of_parts(costs, boxes, codes[chosen[r]], counts, region, cut[r], box)
-                other = _cost_of_parts(costs, boxes, codes[j], counts, region, index, box)
-                if other < paid - SLACK * total:
-                    chosen[r], cut[r], paid = j, index, other
+            if best >= least:
+                bits = _find_entropy(codes[j], counts, region, total, low[j], high[j], histogram)
+                if bits < least_bits - SLACK:
+                    chosen[r], cut[r], least_bits = j, index, bits
+                widest = max(widest, width[j])
             width[j] = -1.0
 
 
@@ -124,15 +122,22 @@ def _find_even_cut(positions, counts, region, total, low, high, joins, top, hist
 
 
 @kernel
-def _cost_of_parts(costs, boxes, positions, counts, region, index, box):
-    """Return what the records of a region cost once it is cut behind a code; ``box`` is room for one."""
-    paid = 0.0
-    for right in range(2):
-        clear_box(box, 0)
-        records = 0
+def _find_entropy(positions, counts, region, total, low, high, histogram):
+    """Return the entropy of the values of a slot, in bits."""
+    bits, held = 0.0, 0
+    if high - low <= 4 * len(region) + 64:
         for t in region:
-            if (positions[t] > index) == (right == 1):
-                join(box, 0, boxes, t)
-                records += counts[t]
-        paid += records * own_cost(costs, box, 0)
-    return paid
+            histogram[positions[t]] += counts[t]
+        for c in range(low, high + 1):
+            if histogram[c] > 0:
+                bits -= histogram[c] / total * np.log2(histogram[c] / total)
+                histogram[c] = 0
+        return bits
+    values = positions[region].astype(np.int64)
+    ranked = np.argsort(values)
+    for i in range(len(region)):
+        held += counts[region[ranked[i]]]
+        if i + 1 == len(region) or values[ranked[i + 1]] != values[ranked[i]]:
+            bits -= held / total * np.log2(held / total)
+            held = 0
+    return bits

@@ -90,6 +90,7 @@ def _lowered(
     """Relax the models that ask for more than the whole table has; what else stands in the way is looked for then."""
     names, attainable = name_models(policy.models), dict[str, Any]()
     found: list[Relaxation] = []
+    tried: Policy | None = None
     for part in (1, 2):  # just what the table has, and half of it, which leaves room to generalize less
         models, texts = list(policy.models), []
         for number in failing:
@@ -100,6 +101,9 @@ def _lowered(
             texts.append(f"ask for {names[number]} {value} instead of {models[number].asked}")
             models[number] = weaker or models[number]
         changed = policy.asking(models)
+        if changed == tried:  # there is no half of it
+            continue
+        tried = changed
         offered = trial.offer(" and ".join(texts), changed)
         if part == 1:
             attainable = _attainable(policy, failing, ceilings, trial, lowered=bool(offered))

@@ -118,6 +118,9 @@ def _range_penalties(column: Column, low: Ints, high: Ints) -> Floats:
     values = domain.values.astype(np.float64)
     least, greatest = min([domain.low, *values[:1]]), max([domain.high, *values[-1:]])
     spread = np.minimum(ends.greatest[high], greatest) - np.maximum(ends.least[low], least)
+    if column.rounded_ends is None and domain.limits is None and len(domain):
+        own = np.append(domain.offsets, np.nan)  # of a missing value
+        spread = own[np.minimum(high, len(domain))] - own[np.minimum(low, len(domain))]
     shares = spread / domain.span if domain.span > 0 else np.where(np.isnan(spread), 1.0, 0.0)
     return np.where(high >= len(domain), 1.0, shares)
 

@@ -45,16 +45,14 @@ def propose_cut(
     for width, index in sorted(widths, reverse=True):
         cut = _best_place(region[:, -index], counts, columns[-index], least)
         if cut is not None:
-            left = region[:, -index] <= cut
-            paid = sum(_cost(region[side], counts[side], columns) for side in (left, ~left))
-            allowed.append((-width, paid, -index, cut))
+            allowed.append((-width, _find_entropy(region[:, -index], counts), -index, cut))
     return min(allowed)[2:] if allowed else (-1, -1)
 
 
-def _cost(region: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], columns: Sequence[dict[str, Any]]) -> float:
-    """What the records of a part cost."""
-    held = [sorted(set(region[:, index].tolist())) for index in range(len(columns))]
-    return int(counts.sum()) * sum(column_cost(codes, column) for codes, column in zip(held, columns, strict=True))
+def _find_entropy(codes: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> float:
+    """The entropy of a column's values, rounded so that equal ones are equal."""
+    shares = np.array([counts[codes == code].sum() for code in set(codes.tolist())]) / counts.sum()
+    return round(-float((shares * np.log2(shares)).sum()), 9)
 
 
 def _top(codes: npt.NDArray[np.int32], column: dict[str, Any]) -> int:

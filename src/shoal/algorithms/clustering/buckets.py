@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.local_search import LocalSearch
 from shoal.algorithms.clustering.sequence import complete_classes, order_by_rule
 from shoal.algorithms.clustering.snake import sort_records
 from shoal.algorithms.clustering.units import Units
@@ -113,7 +113,7 @@ class BucketedValues:
         return result
 
 
-class BucketSearch(Algorithm):
+class BucketSearch(LocalSearch):
     """Base of the methods that deal each class its records out of buckets of sensitive values.
 
     How many each class draws from each bucket is what they differ in. The records that it draws are the nearest to
@@ -121,11 +121,8 @@ class BucketSearch(Algorithm):
     costs least.
     """
 
-    sums_cells: ClassVar[bool] = True
-
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Fill buckets, plan classes, draw their records; classes that break a model at the end join neighbours."""
-        problem.begin()
         units = Units.of(problem)
         apart = separate_by_boundaries(problem)[units.tuples]
         members, count = np.full(len(units), -1, np.int64), 0

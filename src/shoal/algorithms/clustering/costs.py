@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -187,7 +187,7 @@ def _line(index: int, prices: Prices) -> Slot:
     """Values as whole steps, as many as there is room for: numbers without fractions stay exact."""
     levels = prices.column.levels
     domain, span = levels.domain, levels.domain.span or 1.0
-    values = _measure_from_least(domain.values)
+    values = domain.offsets
     extent = max(span, float(values.max(initial=0.0)), _NARROW)
     fine = float(np.floor(_STEPS / extent)) or _STEPS / extent
     steps = np.full(levels.size, _FAR, np.int32)
@@ -196,14 +196,6 @@ def _line(index: int, prices: Prices) -> Slot:
     lows[(levels.penalties[0] > 0.0) & (steps == _FAR)] = -_STEPS  # matches anything, and so shows nothing
     jump, whole = prices.of_penalties(np.array([np.finfo(np.float64).tiny, 1.0])).tolist()
     return Slot(index, LINE, lows, steps, np.array([(whole - jump) / (span * fine), whole, jump]))
-
-
-def _measure_from_least(values: npt.NDArray[np.number[Any]]) -> Floats:
-    """Return by how much values exceed the least: whole numbers near 2**62 are told apart only before they round."""
-    if not len(values) or values.dtype.kind not in "iu" or float(values.max()) - float(values.min()) >= 2.0**62:
-        rounded: Floats = values.astype(np.float64)
-        return np.asarray(rounded - rounded.min(initial=np.inf), np.float64)
-    return np.asarray(values - values.min(), np.float64)
 
 
 def _set(index: int, prices: Prices) -> Slot:

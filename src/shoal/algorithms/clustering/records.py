@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
 from shoal.encoding.types import Ints
 from shoal.frequencies.frequencies import Classes, Frequencies
 from shoal.recodings.base import Column
@@ -72,15 +70,6 @@ def make_recoding(problem: Problem, parts: Sequence[tuple[Ints, Ints, Ints, Ints
     cells = Dealt.of(problem.frequencies).cells
     ones = np.ones(len(cells), np.int64)
     return Local.of(join_until_compliant(problem, class_of, cells, ones), cells, ones)
-
-
-class QuadraticSearch(Algorithm):
-    """Base of the searches that are quadratic in the tuples of a block."""
-
-    sums_cells: ClassVar[bool] = True
-
-    block: Annotated[int, Field(ge=100, strict=True)] = 20_000
-    """Above so many distinct tuples the table is cut, in hierarchy order, into blocks of at most so many."""
 
 
 def cut_into_blocks(columns: tuple[Column, ...], frequencies: Frequencies, most: int) -> list[Ints]:

@@ -18,6 +18,11 @@ from shoal.recodings.base import Column
 from shoal.recodings.forms import ClassMembers
 from shoal.recodings.local import Local, show_classes
 
+FEW = 12
+"""Units up to which every partition is looked at."""
+ONE_BY_ONE = 400
+"""Records up to which each is a unit: of so few all that is quick is tried."""
+
 
 @dataclass(frozen=True)
 class Units:
@@ -52,7 +57,8 @@ class Units:
         frequencies, cells = problem.frequencies, None
         looks = any(model.sensitive_columns or "persons" in model.needs for model in problem.models)
         if frequencies.subjects is None and not looks:
-            tuples, records = heap_up(frequencies, max(problem.least_records, 1))
+            least = problem.least_records if frequencies.records > ONE_BY_ONE else 1
+            tuples, records = heap_up(frequencies, max(least, 1))
             weights = records
         else:
             cells = _mix_kinds(frequencies)
@@ -80,12 +86,12 @@ class Units:
         """What boxes cost, for the kernels."""
         return self.slots.costs
 
-    @property
+    @cached_property
     def nothing(self) -> float:
         """What a record costs that shows nothing."""
         return float(sum(prices.nothing for prices in self._prices))
 
-    @property
+    @cached_property
     def _prices(self) -> list[Prices]:
         """What each column's cells cost, in the order of the columns."""
         return price_columns(self.columns, self.problem.loss)
@@ -107,20 +113,24 @@ class Units:
 
         More than allowed that show nothing cost like boxes above a boundary: such a table cannot be published.
         """
-        from shoal.kernels.spare import fill_class_costs
-
-        count = int(members.max(initial=-1)) + 1
-        sizes, costs = np.empty(count, np.int64), np.empty(count)
-        fill_class_costs(self.costs, self.boxes, self.records, members, sizes, costs)
+        sizes, costs, mute = self.price(members, int(members.max(initial=-1)) + 1)
         suppressed = int(self.records[members < 0].sum())
         # not by a product of vectors: that of BLAS may follow the number of its threads, and so would the answer
         total = float((sizes * costs).sum()) + self.nothing * suppressed
+        too_many = len(sizes) > 1 and suppressed + int(sizes[mute].sum()) > self.problem.max_suppressed
+        return total + BEYOND * total * too_many
+
+    def price(self, members: Ints, count: int) -> tuple[Ints, Floats, Bools]:
+        """Return the records of each of so many classes, what each record costs as it is published, and which classes
+        show nothing. A class that is alone may show nothing."""
+        from shoal.kernels.spare import fill_class_costs
+
+        sizes, costs, mute = np.empty(count, np.int64), np.empty(count), np.zeros(count, bool)
+        fill_class_costs(self.costs, self.boxes, self.records, members, sizes, costs)
         silent = np.flatnonzero(np.isclose(costs, self.nothing, rtol=1e-9, atol=0.0)).astype(np.int64)
-        if count == 1 or not len(silent):
-            return total
-        told, mute = self._told(members, silent)
-        total -= float((sizes[silent] * (self.nothing - told)).sum())
-        return total + BEYOND * total * (suppressed + int(sizes[silent][mute].sum()) > self.problem.max_suppressed)
+        if count > 1 and len(silent):
+            costs[silent], mute[silent] = self._told(members, silent)
+        return sizes, costs, mute
 
     def _told(self, members: Ints, silent: Ints) -> tuple[Floats, Bools]:
         """Return what records cost in classes that would show nothing, and which of them indeed show nothing."""

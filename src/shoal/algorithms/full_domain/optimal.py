@@ -49,6 +49,7 @@ class Optimal(LatticeSearch):
     """
 
     footprint: ClassVar[int] = 500
+    starts_search: ClassVar[bool] = True
 
     looks: Annotated[int, Field(ge=1, strict=True)] | None = None
     """The most nodes and branches that are counted; without it the search goes on until the best node is proven."""

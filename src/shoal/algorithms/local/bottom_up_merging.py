@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.clustering.records import QuadraticSearch
+from shoal.algorithms.clustering.local_search import QuadraticSearch
 from shoal.recodings.local import Local
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ class BottomUpMerging(QuadraticSearch):
     {'k-anonymity': 2}
     """
 
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Merge and split the groups of each block; groups that do not comply at the end join others."""
-        problem.begin()
         from shoal.algorithms.clustering.groups import group_blocks
 
         def form_groups(groups: RecordGroups) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.clustering.records import QuadraticSearch
+from shoal.algorithms.clustering.local_search import QuadraticSearch
 from shoal.algorithms.feasibility import separate_by_boundaries
 from shoal.recodings.local import Local
 
@@ -44,9 +44,8 @@ class KMember(QuadraticSearch):
     {'k-anonymity': 2}
     """
 
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Grow the classes of each block; classes that do not comply at the end join others."""
-        problem.begin()
         from shoal.algorithms.clustering.costs import Points
         from shoal.algorithms.clustering.pool import Pool
         from shoal.algorithms.clustering.records import Dealt, cut_into_blocks, make_recoding

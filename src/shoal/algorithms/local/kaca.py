@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.clustering.records import QuadraticSearch
+from shoal.algorithms.clustering.local_search import QuadraticSearch
 from shoal.encoding.domains import STAR
 from shoal.encoding.types import Floats
 from shoal.recodings.base import Column
@@ -47,9 +47,8 @@ class Kaca(QuadraticSearch):
     beta: Annotated[float, Field(ge=0.0)] = 1.0
     """How much more a step near the top weighs: the step to the n-th level from the top weighs 1 / n ** beta."""
 
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Join the classes of each block; classes that do not comply at the end join others."""
-        problem.begin()
         from shoal.algorithms.clustering.groups import RecordGroups, group_blocks
 
         def form_groups(groups: RecordGroups) -> None:

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.local_search import LocalSearch
 from shoal.algorithms.clustering.units import order_by_name
 from shoal.algorithms.feasibility import separate_by_boundaries
 from shoal.encoding.types import Bools, Ints
@@ -16,13 +17,14 @@ from shoal.recodings.forms import ClassMembers, show_column
 from shoal.recodings.local import Local
 
 
-class Mondrian(Algorithm):
+class Mondrian(LocalSearch):
     """Cut the space of quasi-identifiers again and again, as long as both parts comply.
 
     All regions are cut at the same time, one cut per round: the widest column that has an allowable cut is cut
-    at its most even place. Of columns that are equally wide it is the one whose parts lose least (of relaxed cuts, and
-    where parts lose the same, the first by name): the order in which a policy names them does not count. Columns
-    published as labels are cut between children of the region's lowest common ancestor, others between any two values.
+    at its most even place. Of columns that are equally wide it is the one whose values are most uneven in the region,
+    by their entropy: what is rare there is cut off while regions are large (of relaxed cuts, and where the entropy is
+    the same, the first by name). The order in which a policy names them does not count. Columns published as labels are
+    cut between children of the region's lowest common ancestor, others between any two values.
     *Strict* cuts keep equal values on one side; *relaxed* cuts share the records at the median between both sides, so
     parts are always even. Records that boundaries keep apart are in different regions from the start.
 
@@ -43,16 +45,18 @@ class Mondrian(Algorithm):
     {'k-anonymity': 2}
     """
 
-    sums_cells: ClassVar[bool] = True
-
     footprint: ClassVar[int] = 500
 
     cuts: Literal["strict", "relaxed"] = "strict"
     """Whether equal values stay on one side of a cut."""
 
-    def search(self, problem: Problem) -> Local:
+    @classmethod
+    def list_forms(cls) -> tuple[Mondrian, ...]:
+        """Return it with both kinds of cuts."""
+        return cls(cuts="strict"), cls(cuts="relaxed")
+
+    def form_classes(self, problem: Problem) -> Local:
         """Cut until no region has an allowable cut."""
-        problem.begin()
         return _strict(problem) if self.cuts == "strict" else _relaxed(problem)
 
 

@@ -13,8 +13,12 @@ from pydantic import Field
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.clustering.composing import compose_classes, find_demanding
+from shoal.algorithms.clustering.local_search import join_lookalikes
+from shoal.algorithms.clustering.outliers import drop_outliers
+from shoal.algorithms.clustering.partitions import find_best_partition
 from shoal.algorithms.clustering.rounds import run_rounds
-from shoal.algorithms.clustering.sequence import complete_classes, search_sequences
+from shoal.algorithms.clustering.sequence import search_sequences
+from shoal.algorithms.clustering.starts import start_as_levels, start_as_others
 from shoal.algorithms.clustering.units import Units
 from shoal.algorithms.local.mondrian import Mondrian
 from shoal.encoding.types import Ints
@@ -45,7 +49,9 @@ class Shoal(Algorithm):
     is not worse is kept. Where classes are large, pieces of them move instead of records, other pieces in each round.
     4. *Outliers*: within ``max_suppressed``, records are suppressed that cost the others of their class more than they
     would lose themselves; the search then goes on with the others, beside the one without suppression. Limits that are
-    tried are .5, 1, 2, 5, 10, 20, 50 and 100 % of the records, as far as they are allowed.
+    tried are .5, 1, 2, 5, 10, 20, 50 and 100 % of the records, as far as they are allowed; some between them.
+
+    Of up to 12 records every partition is looked at. Of up to 400 it starts from what other quick entries find, too.
 
     Each step minimizes the weighted loss of the policy, which must add up over the cells of what is published: labels,
     ranges or sets of values.
@@ -61,8 +67,7 @@ class Shoal(Algorithm):
     Cost: near-linear; a sequence costs one sort and k steps per record (some thousands at most), a round of the search
     about as much as five sequences whatever k is (where models look at more than sizes, k steps per record). The answer
     depends on ``seed``, not on the number of threads, or the order of records or columns. More effort or more
-    suppression never loses more (but where a label is called like a value: classes that look alike are one, which the
-    search does not foresee). Ctrl-C ends the search with what it has.
+    suppression never loses more. Ctrl-C ends the search with what it has.
 
     References
     ----------
@@ -120,6 +125,11 @@ class Shoal(Algorithm):
         ever ends with more loss.
         """
         yield np.zeros(len(units), np.int64)  # in one class all may show nothing
+        for best in find_best_partition(units):
+            yield best
+            if units.problem.monotone:  # else classes that look alike may break a model as one
+                return
+        yield from start_as_levels(units)  # no worse the more may be suppressed
         paths = _open_paths(units)
         for stage in range(2 + (self.effort > 0)):
             for index, path in enumerate(paths):
@@ -128,14 +138,17 @@ class Shoal(Algorithm):
                     yield from path.spare(paths[index - 1].members)
             if stage == 1:  # what all efforts have in common
                 yield from paths[0].branch(range(_REPAIRS))
+                yield from _spare_between(paths, units.problem)
         without, *sparing = paths
         worth = without.worth
         for turn in self._turns(units.problem):
             yield without.improve(worth, turn)
             for path in sparing if turn % 2 else ():
                 yield path.improve(worth, turn)
-            for path in sparing if turn & (turn + 1) == 0 else ():  # ever more seldom
-                yield from path.spare(without.members)
+            if turn & (turn + 1) == 0:  # ever more seldom
+                for path in sparing:
+                    yield from path.spare(without.members)
+                yield from _spare_between(paths, units.problem) if turn >= _SELDOM else ()
 
     def _turns(self, problem: Problem) -> Iterator[int]:
         """Yield the numbers of the rounds, until there were enough or time is up."""
@@ -156,10 +169,7 @@ def _choose_published(problem: Problem, cheapest: Iterator[Local]) -> Local:
     if problem.monotone:
         return first
     found = (one for one in chain([first], cheapest) if _complies_as_published(problem, one))
-    recoding = next(found, None)
-    if recoding is None:
-        raise problem.infeasible()
-    return recoding
+    return next(found, None) or join_lookalikes(problem, first)
 
 
 def _complies_as_published(problem: Problem, recoding: Local) -> bool:
@@ -169,6 +179,16 @@ def _complies_as_published(problem: Problem, recoding: Local) -> bool:
 
 _LIMITS = (5, 10, 20, 50, 100, 200, 500, 1000)
 """Thousandths of all records that are tried as limits, as far as they are allowed."""
+_COUNTS = (1, 2, 3, 5, 8)
+"""Records that are tried as limits besides, where there are few."""
+_COUNTED = 200
+"""So many are few."""
+
+
+_BETWEEN = (6, 7, 8, 12, 14, 17, 25, 30, 35, 40, 60, 70, 80, 120, 140, 170, 250, 300, 350, 400, 600, 700, 800)
+"""Thousandths between them: so many are suppressed besides on the path below, without a path of their own."""
+_SELDOM = 15
+"""The first round after which these are tried."""
 
 
 def _list_limits(problem: Problem) -> list[int]:
@@ -176,8 +196,22 @@ def _list_limits(problem: Problem) -> list[int]:
 
     They do not depend on the allowed number, but for the last one that is listed: so a larger one has all of them too.
     """
-    records = problem.frequencies.records
-    return sorted({limit for share in (0, *_LIMITS) if (limit := records * share // 1000) <= problem.max_suppressed})
+    return _allow(problem, {0, *(_COUNTS if problem.frequencies.records <= _COUNTED else ())}, _LIMITS)
+
+
+def _allow(problem: Problem, counts: set[int], shares: Iterable[int]) -> list[int]:
+    """Return some numbers of records, and thousandths of all, as far as so many may be suppressed."""
+    counts = counts | {problem.frequencies.records * share // 1000 for share in shares}
+    return sorted(count for count in counts if count <= problem.max_suppressed)
+
+
+def _spare_between(paths: list[_Path], problem: Problem) -> Iterator[Ints]:
+    """Yield the classes of each path with more outliers suppressed, up to each limit below that of the next path."""
+    limits = [path.units.problem.max_suppressed for path in paths]
+    for limit in _allow(problem, set(), _BETWEEN):
+        below = paths[int(np.searchsorted(limits, limit, side="right")) - 1]
+        if limit not in limits:
+            yield drop_outliers(below.units.allowing(limit), below.members)
 
 
 def _open_paths(units: Units) -> list[_Path]:
@@ -212,6 +246,8 @@ class _Path:
     def _list_starts(self, stage: int) -> Iterator[Ints]:
         if stage == 0 and not self.units.problem.max_suppressed:
             yield _cut_as_mondrian(self.units)
+        if stage == 0:
+            yield from chain(start_as_levels(self.units), start_as_others(self.units))
         yield from islice(self._sequences, 1)
         if stage > 0 and self._composes:
             yield from compose_classes(self.units, at_once=stage == 1)
@@ -224,7 +260,9 @@ class _Path:
     def spare(self, members: Ints) -> Iterator[Ints]:
         """Suppress outliers, and those that then are, some times; go on with what costs less."""
         for _ in range(_SPARINGS):
-            members = _drop_outliers(self.units, members)
+            before, members = members, drop_outliers(self.units, members)
+            if members is before:
+                return
             yield members
             if self.units.cost(members) < self.cost:
                 self.take(members)
@@ -243,34 +281,6 @@ def _cut_as_mondrian(units: Units) -> Ints:
     """Return Mondrian's classes: no answer loses more than they do."""
     cells = units.problem.frequencies.cell_starts[units.tuples] if units.cells is None else units.cells
     return number_values(Mondrian().search(units.problem).members[cells])
-
-
-def _drop_outliers(units: Units, members: Ints) -> Ints:
-    """Suppress outliers among those who are not suppressed yet, the costliest first; others join to comply again.
-
-    An outlier costs the others of its class more than it would lose itself. It may cost more than before: classes that
-    lose a record may have to join others. The caller compares.
-    """
-    from shoal.kernels.spare import fill_marginal_costs
-
-    allowed = units.problem.max_suppressed - int(units.records[members < 0].sum())
-    kept = np.flatnonzero(members >= 0)
-    inside, own = units.only(kept), members[kept]
-    gains, order = np.empty(len(inside)), np.argsort(own, kind="stable")
-    starts = np.searchsorted(own[order], np.arange(int(own.max()) + 2))
-    fill_marginal_costs(inside.costs, inside.boxes, inside.records, order, starts, gains)
-    gains -= inside.nothing * inside.records
-    ranked = np.argsort(-gains, kind="stable")
-    taken = ranked[(gains[ranked] > 0.0) & (np.cumsum(inside.records[ranked]) <= allowed)]
-    left = np.setdiff1d(np.arange(len(inside)), taken)
-    if not len(taken) or not len(left):
-        return members
-    rest = inside.only(left)
-    if not rest.problem.holds(rest.classes(np.zeros(len(rest), np.int64))).all():
-        return members  # all the others together are too few
-    result = np.full(len(members), -1, np.int64)
-    result[kept[left]] = complete_classes(rest, number_values(own[left]))
-    return result
 
 
 def _improve(units: Units, members: Ints, worth: float, turns: Iterable[int]) -> Iterator[Ints]:

@@ -8,7 +8,8 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.local_search import LocalSearch
 from shoal.algorithms.clustering.similarity import SimilarityTables, arrange_columns
 from shoal.algorithms.feasibility import generalize_fully
 from shoal.encoding.types import Bools, Floats, Ints
@@ -18,7 +19,7 @@ from shoal.recodings.local import Local
 Found = TypeVar("Found")
 
 
-class SimilarityClustering(Algorithm):
+class SimilarityClustering(LocalSearch):
     """Take the first record that is left and the most similar ones, until they comply: that is the next class.
 
     Needs no hierarchy: how similar two values are is read off the table itself. Columns are put in order of their
@@ -53,11 +54,10 @@ class SimilarityClustering(Algorithm):
     {'k-anonymity': 2}
     """
 
-    sums_cells: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = True
 
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Make classes of the records that are left until too few are left; find a place for those."""
-        problem.begin()
         frequencies = problem.frequencies
         part, complies = generalize_fully(problem)  # records of different parts share a class only above a boundary
         spare = problem.max_suppressed - int(frequencies.counts[~complies[part]].sum())

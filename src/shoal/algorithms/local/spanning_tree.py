@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.local_search import LocalSearch
 from shoal.encoding.types import Bools, Codes, Floats, Ints
 from shoal.frequencies.frequencies import Classes
 from shoal.recodings.base import Column, Form
@@ -19,7 +20,7 @@ _STEPS = 4096
 """Tuples that join the tree between two words about the progress."""
 
 
-class SpanningTree(Algorithm):
+class SpanningTree(LocalSearch):
     """Span the records by a minimum spanning tree, remove its longest edges, and mend classes that are too small.
 
     Two records are as far apart as the effort that both make to look alike: the levels that their values climb
@@ -60,8 +61,6 @@ class SpanningTree(Algorithm):
     {'k-anonymity': 2}
     """
 
-    sums_cells: ClassVar[bool] = True
-
     removal: Literal["longest", "allowable"] = "longest"
     """Remove the ⌊n / k⌋ - 1 longest edges, or the longest ones that leave k records on both sides."""
     joining: Literal["increase", "penalty"] = "increase"
@@ -69,9 +68,8 @@ class SpanningTree(Algorithm):
     block: Annotated[int, Field(ge=1, strict=True)] = 40_000
     """The most distinct tuples that one tree spans."""
 
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Span, remove, and join until every class satisfies every model."""
-        problem.begin()
         forest = span_forest(problem, self.block)
         classes = forest.without(self.choose_edges(problem, forest))
         members = join_small_classes(problem, classes, forest.blocks, by_increase=self.joining == "increase")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.clustering.local_search import LocalSearch
 from shoal.encoding.types import Ints
 from shoal.recodings.local import Local
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.clustering.costs import Points
 
 
-class TopDownGreedy(Algorithm):
+class TopDownGreedy(LocalSearch):
     """Part groups around two records far apart, again and again, then repair groups that are too small.
 
     Two tuples far apart are found by going to the furthest tuple three times; then every other tuple, in an order
@@ -41,11 +42,8 @@ class TopDownGreedy(Algorithm):
     {'k-anonymity': 2}
     """
 
-    sums_cells: ClassVar[bool] = True
-
-    def search(self, problem: Problem) -> Local:
+    def form_classes(self, problem: Problem) -> Local:
         """Part, repair, and join groups that do not comply."""
-        problem.begin()
         from shoal.algorithms.clustering.costs import Points
         from shoal.algorithms.clustering.groups import RecordGroups
         from shoal.algorithms.clustering.records import make_recoding
