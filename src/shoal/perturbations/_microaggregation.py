@@ -160,7 +160,7 @@ class Microaggregation(Perturbation):
     def bound(self, points: Floats, classes: Ints) -> float | None:
         """Return what no classes of k have less squared error than, in standardized numbers; ``None`` where it would
         take too long."""
-        return bound_sse(points, self.k)
+        return bound_sse(points, self.k, classes)
 
     def _features(self, data: Microdata, rows: Ints) -> Floats:
         """Return the features of some records; columns that are missing there have none."""
