@@ -162,8 +162,7 @@ def price_classes(
     losses,  # out [number]: what they lose at least
 ):
     """Look for the classes that have less than nothing left, for each record and size; return how many were found."""
-    records, features = points.shape
-    largest = 2 * k - 1
+    records, largest = len(points), 2 * k - 1
     most = min(most, records)
     lists, sums, values = (
         np.empty((largest, most), np.int64),

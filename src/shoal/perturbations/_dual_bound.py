@@ -106,10 +106,11 @@ def raise_dual_bound(points: Floats, k: int, classes: Ints, near: Floats, rounds
     goal, constraints = _error(points, classes), _Constraints(rank)
     constraints.add(*_pad_classes(points, classes, k))
     worth, width = float(prices.sum()), 0.9 / k
-    least_room = np.maximum(prices, np.median(prices[prices > 0]))
+    # of k equal records no price can rise: they are a class that loses nothing
+    scale = np.where(prices > 0, np.maximum(prices, np.median(prices[prices > 0])), 0.0)
     left, found, losses = np.empty(records), np.empty((records, 2 * k - 1), np.int64), np.empty(records)
     for _ in range(rounds):
-        room, tried, raised = width * least_room, prices.copy(), np.empty(records)
+        room, tried, raised = width * scale, prices.copy(), np.empty(records)
         listed, paid, roots = constraints.list_by_root()
         hoped = raise_prices(
             listed, paid, roots, len(listed), goal, _STEPS, prices - room, prices + room, tried, raised
@@ -119,9 +120,9 @@ def raise_dual_bound(points: Floats, k: int, classes: Ints, near: Floats, rounds
         gain = (true - worth) / max(hoped - worth, 1e-300)
         if true > worth:
             worth, prices = true, raised
-        width *= 0.6 if gain < 0.1 else 1.5 if gain > 0.5 else 1.0
+        width *= 1.5 if gain > 0.5 or not many else 0.6 if gain < 0.1 else 1.0
         constraints.add(found[:many].copy(), losses[:many].copy())
-        if not many or (gain > 0.5 and hoped - worth < _ENOUGH * worth and width > 1.0):
+        if width > 1.0 and hoped - worth < _ENOUGH * worth:
             break
     return worth
 
