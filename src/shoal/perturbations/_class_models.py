@@ -1,4 +1,4 @@
-"""ClassModels: what models ask of the sensitive values of microaggregated classes, and classes merged until they hold."""
+"""ClassModels: what models ask of the sensitive values of classes, and classes merged until they hold."""
 
 from __future__ import annotations
 
@@ -63,15 +63,13 @@ class ClassModels:
     @classmethod
     def of(cls, models: Sequence[PrivacyModel], data: Microdata) -> ClassModels:
         """Number the values of the columns that models look at."""
-        names = tuple(dict.fromkeys(name for model in models for name in model.sensitive_columns))
-        codes = np.stack([data.columns[name].codes for name in names], axis=1).astype(np.int32)
+        known, codes = describe_columns(models, data)
         frequencies = Frequencies(
             tuples=np.zeros((1, 0), np.int32),
             cell_tuples=np.zeros(data.records, np.int64),
             cell_counts=np.ones(data.records, np.int64),
-            sensitive=codes,
+            sensitive=codes.astype(np.int32),
         )
-        known = {name: _describe(place, data, name) for place, name in enumerate(names)}
         return cls(models, frequencies, Background(frequencies, known))
 
     def group(self, rows: Ints, members: Ints) -> Classes:
@@ -136,7 +134,13 @@ class ClassModels:
         return into
 
 
-def _describe(place: int, data: Microdata, name: str) -> SensitiveColumn:
-    column = data.columns[name]
-    size = len(column.distinct)
-    return SensitiveColumn(place, size, ranks=np.arange(size) if column.is_ordered else None)
+def describe_columns(models: Sequence[PrivacyModel], data: Microdata) -> tuple[dict[str, SensitiveColumn], Ints]:
+    """Return what is known of the columns that models look at, and the code of each record in each of them."""
+    names = tuple(dict.fromkeys(name for model in models for name in model.sensitive_columns))
+    codes = np.zeros((data.records, len(names)), np.int64)
+    known = {}
+    for place, name in enumerate(names):
+        column = data.columns[name]
+        codes[:, place], size = column.codes, len(column.distinct)
+        known[name] = SensitiveColumn(place, size, ranks=np.arange(size) if column.is_ordered else None)
+    return known, codes

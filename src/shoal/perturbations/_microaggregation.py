@@ -151,6 +151,12 @@ class Microaggregation(Perturbation):
             Random numbers, for methods that need some.
         """
 
+    def classify(self, data: Microdata, rows: Ints, points: Floats, weights: Floats) -> Ints:
+        """Return the class of each of some records: one where there is no distance, or no room for two."""
+        if not points.shape[1] or len(rows) < 2 * self.k:
+            return np.zeros(len(rows), np.int64)
+        return self.partition(points, weights, data.rng)
+
     def perturb(self, data: Microdata) -> Perturbed:
         """Return what each class shows, and a proven bound of the squared error."""
         strata, _, count = self._strata(data)
@@ -160,11 +166,7 @@ class Microaggregation(Perturbation):
         for stratum in range(count):
             rows = np.flatnonzero(strata == stratum)
             points = self._features(data, rows)
-            part = (
-                self.partition(points, weights[rows], data.rng)
-                if points.shape[1] and len(rows) >= 2 * self.k
-                else np.zeros(len(rows), np.int64)
-            )
+            part = self.classify(data, rows, points, weights[rows])
             part = part if models is None else models.merge(points, rows, part)
             classes[rows] = part + made
             made += int(part.max(initial=-1)) + 1
