@@ -105,7 +105,7 @@ def _varied() -> Iterator[Result]:
     """Yield our loss beside MDAV's, V-MDAV's and that of a longer search, the worst over tables of our own."""
     worst = {"mdav": 0.0, "v-mdav": 0.0, "longer": 0.0, "bound": 0.0}
     for points in make_tables(5_000).values():
-        lost = compare_methods(points, 4, 10)
+        lost = compare_methods(points, 4, 5)
         worst = {peer: max(ratio, lost["own"] / lost[peer]) for peer, ratio in worst.items()}
     for peer, ratio in worst.items():
         target = 1.0 if "mdav" in peer else None

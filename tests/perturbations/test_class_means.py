@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import PolicyError
+from shoal.errors import AuditFailed, Misfit, PolicyError
+from shoal.perturbations import Microdata, Perturbed
+from shoal.perturbations.class_means import ClassMeans
 from shoal.policy import Policy
 from tests.perturbations.tables import people
 
@@ -82,5 +85,39 @@ def test_what_cannot_be_published_so_is_told(more: dict[str, Any], message: str)
 def test_streamed_files_refuse_it(tmp_path: Any) -> None:
     path = tmp_path / "people.csv"
     people().write_csv(path)
-    with pytest.raises(shoal.errors.Misfit, match="all records one by one"):
+    with pytest.raises(Misfit, match="all records one by one"):
         shoal.anonymize(path, Policy(**MEANS), memory="1GB")
+
+
+@pytest.mark.parametrize(("name", "by"), [("age", "mean"), ("age", "median"), ("job", "mode")])
+def test_a_class_that_shows_something_else_is_caught(name: str, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = ClassMeans.perturb
+
+    def perturb(self: ClassMeans, data: Microdata) -> Perturbed:
+        columns = dict(honest(self, data).columns)
+        values = columns[name].values
+        lie = (values == values[0]) & (columns["hours"].values == columns["hours"].values[0])
+        other = 1 - values if name == "job" else values + 9
+        columns[name] = columns[name].with_values(np.where(lie, np.abs(other), values))
+        return Perturbed(columns=columns)
+
+    monkeypatch.setattr(ClassMeans, "perturb", perturb)
+    entry = {"name": "class-means", "columns": COLUMNS, "k": 4, "by": {name: by}}
+    with pytest.raises(AuditFailed, match="recomputed"):
+        shoal.anonymize(people(150), Policy(others="drop", perturb=[entry]))
+
+
+def test_missing_values_are_refused_or_classes_of_their_own() -> None:
+    table = people(150).with_columns(age=pl.when(pl.int_range(pl.len()) % 7 > 0).then("age"))
+    entry = {"name": "class-means", "columns": COLUMNS, "k": 4}
+    with pytest.raises(Misfit, match=r"perturb\[0\].age: missing values"):
+        shoal.anonymize(table, Policy(others="drop", perturb=[entry]))
+    shown = shoal.anonymize(table, Policy(others="drop", perturb=[{**entry, "missing": "own"}])).table
+    assert shown["age"].null_count() == 22 and shown.group_by(COLUMNS).len()["len"].min() >= 4
+
+
+def test_cells_that_are_split_go_to_several_classes() -> None:
+    table = pl.DataFrame({"age": [20] * 9 + [30, 31, 32], "hours": [1] * 12})
+    entry = {"name": "class-means", "columns": ["age"], "k": 4, "algorithm": {"name": "mondrian", "cuts": "relaxed"}}
+    release = shoal.anonymize(table, Policy(others="drop", perturb=[entry]))
+    assert release.audit.holds and release.table.group_by("age").len()["len"].min() >= 4

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import Misfit, PolicyError
+from shoal.errors import AuditFailed, Misfit, PolicyError
 from shoal.policy import Policy
 from tests.perturbations.tables import people
 
@@ -76,8 +76,10 @@ def test_the_audit_counts_again() -> None:
     plain = policy({"name": "mdav", "columns": COLUMNS, "k": 3})
     asks = policy({"name": "mdav", "columns": COLUMNS, "k": 3, "models": [L]})
     release = shoal.anonymize(people(), plain)
-    for more in ({}, {"original": people(), "rows": release.rows}):
-        audit = shoal.audit(release.table, asks, **more)
+    for audit in (
+        shoal.audit(release.table, asks),
+        shoal.audit(release.table, asks, original=people(), rows=release.rows),
+    ):
         assert not audit.holds
         failed = [test.name for test in audit.perturbations[0].tests if test.outcome == "failed"]
         assert failed == ["distinct-l-diversity"]
@@ -131,3 +133,11 @@ def test_merging_stops_where_all_hold() -> None:
     merged = models.merge(points, np.arange(6), np.array([0, 0, 1, 1, 2, 2]))
     assert merged.tolist() == [0] * 6  # the middle class takes the last one, which has a b; the first one follows
     assert models.hold(np.arange(6), merged).all()
+
+
+def test_classes_that_were_not_merged_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.perturbations._class_models import ClassModels
+
+    monkeypatch.setattr(ClassModels, "merge", lambda self, points, rows, members: members)
+    with pytest.raises(AuditFailed, match="distinct-l-diversity"):
+        shoal.anonymize(people(), policy({"name": "mdav", "columns": COLUMNS, "k": 3, "models": [L]}))
