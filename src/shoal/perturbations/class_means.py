@@ -11,7 +11,7 @@ from pydantic import Field
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.encoding.domains import Domain
 from shoal.encoding.types import Floats, Ints
-from shoal.errors import Fault
+from shoal.errors import Fault, Infeasible
 from shoal.frequencies.frequencies import Background, Frequencies
 from shoal.hierarchies import Suppress
 from shoal.kernels.group import group
@@ -19,8 +19,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.perturbations._class_models import describe_columns
 from shoal.perturbations._microaggregation import Microaggregation
 from shoal.perturbations.base import ColumnValues, Microdata
-from shoal.recodings.base import Column
-from shoal.recodings.local import Local
+from shoal.recodings.base import ClassAssignment, Column
 from shoal.registry import OneOf, find
 from shoal.utility import CertaintyPenalty
 
@@ -87,8 +86,11 @@ class ClassMeans(Microaggregation):
             loss=CertaintyPenalty(),
         )
         recoding = self.algorithm.search(self.algorithm.to_classwise(problem))
-        assert isinstance(recoding, Local)
-        return _share_out(recoding, frequencies, cell_of_record)
+        classes = _share_out(recoding.draft(frequencies, columns), cell_of_record)
+        if classes.min() < 0 or np.bincount(classes).min() < self.k:
+            what = f"{self.algorithm.key()} leaves records without a class of {self.k}"
+            raise Infeasible(Fault(what, "algorithm", hint="take another algorithm of local recoding, as mondrian"))
+        return classes
 
     def partition(self, points: Floats, weights: Floats, rng: np.random.Generator) -> Ints:
         """Return one class: it is for :meth:`classify` to make more."""
@@ -118,11 +120,9 @@ def _count(codes: list[Ints], sensitive: Ints) -> tuple[Ints, Frequencies]:
     return cell_of_record, frequencies
 
 
-def _share_out(recoding: Local, frequencies: Frequencies, cell_of_record: Ints) -> Ints:
+def _share_out(draft: ClassAssignment, cell_of_record: Ints) -> Ints:
     """Return the class of each record; the records of a cell that is split go to its classes one after the other."""
-    cells = np.arange(len(frequencies.cell_counts)) if recoding.cells is None else recoding.cells
-    weights = frequencies.cell_counts if recoding.weights is None else recoding.weights
-    pieces = np.argsort(cells, kind="stable")
+    pieces = np.arange(len(draft.members)) if draft.cells is None else np.argsort(draft.cells, kind="stable")
     members = np.empty(len(cell_of_record), np.int64)
-    members[np.argsort(cell_of_record, kind="stable")] = np.repeat(recoding.members[pieces], weights[pieces])
+    members[np.argsort(cell_of_record, kind="stable")] = np.repeat(draft.members[pieces], draft.weights[pieces])
     return members
