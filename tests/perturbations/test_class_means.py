@@ -72,6 +72,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"quasi_identifiers": {"age": {"hierarchy": "intervals", "widths": [5]}}}, "are published as means"),
     ({"quasi_identifiers": []}, "publish: means"),
     ({"models": [{"name": "average-risk", "threshold": 0.1}]}, "no condition on the sensitive values"),
+    ({"models": []}, "needs models"),
     ({"subject": "who"}, "counts records"),
 ]
 

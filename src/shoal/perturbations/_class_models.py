@@ -31,7 +31,7 @@ def model_contradictions(models: Sequence[PrivacyModel], columns: Sequence[str])
             yield Fault("of perturbed values it promises nothing", where, repr(name))
 
 
-def model_faults(models: Sequence[PrivacyModel], data: Microdata, strata: Ints) -> Iterator[Fault]:
+def class_model_faults(models: Sequence[PrivacyModel], data: Microdata, strata: Ints) -> Iterator[Fault]:
     """Yield what keeps models from being counted, and those that a whole stratum does not keep."""
     names = tuple(dict.fromkeys(name for model in models for name in model.sensitive_columns))
     faults = list(missing_faults(data, names, "fill them in first, or leave out the model"))
@@ -63,7 +63,7 @@ class ClassModels:
     @classmethod
     def of(cls, models: Sequence[PrivacyModel], data: Microdata) -> ClassModels:
         """Number the values of the columns that models look at."""
-        known, codes = describe_columns(models, data)
+        known, codes = number_sensitive_values(models, data)
         frequencies = Frequencies(
             tuples=np.zeros((1, 0), np.int32),
             cell_tuples=np.zeros(data.records, np.int64),
@@ -134,7 +134,7 @@ class ClassModels:
         return into
 
 
-def describe_columns(models: Sequence[PrivacyModel], data: Microdata) -> tuple[dict[str, SensitiveColumn], Ints]:
+def number_sensitive_values(models: Sequence[PrivacyModel], data: Microdata) -> tuple[dict[str, SensitiveColumn], Ints]:
     """Return what is known of the columns that models look at, and the code of each record in each of them."""
     names = tuple(dict.fromkeys(name for model in models for name in model.sensitive_columns))
     codes = np.zeros((data.records, len(names)), np.int64)

@@ -14,7 +14,7 @@ from pydantic import Field
 from shoal.encoding.types import Floats, Ints
 from shoal.errors import Fault
 from shoal.models.base import PrivacyModel
-from shoal.perturbations._class_models import ClassModels, model_contradictions, model_faults
+from shoal.perturbations._class_models import ClassModels, class_model_faults, model_contradictions
 from shoal.perturbations._sse_bound import bound_sse
 from shoal.perturbations.base import (
     ColumnNames,
@@ -114,7 +114,7 @@ class Microaggregation(Perturbation):
             got = f"one of {int(small.min())} records, for k = {self.k}"
             yield Fault(f"{kinds} with too few records for a class", "missing" if patterns else "within", got)
         elif self.models:
-            yield from model_faults(self.models, data, strata)
+            yield from class_model_faults(self.models, data, strata)
 
     def _column_faults(self, name: str, column: ColumnValues) -> Iterator[Fault]:
         center = self.by.get(name)

@@ -16,7 +16,7 @@ from shoal.frequencies.frequencies import Background, Frequencies
 from shoal.hierarchies import Suppress
 from shoal.kernels.group import group
 from shoal.models.k_anonymity import KAnonymity
-from shoal.perturbations._class_models import describe_columns
+from shoal.perturbations._class_models import number_sensitive_values
 from shoal.perturbations._microaggregation import Microaggregation
 from shoal.perturbations.base import ColumnValues, Microdata
 from shoal.recodings.base import ClassAssignment, Column
@@ -76,7 +76,7 @@ class ClassMeans(Microaggregation):
         columns = tuple(
             _describe(name, column, values) for name, column, (values, _) in zip(present, held, coded, strict=True)
         )
-        known, sensitive = describe_columns(self.models, data)
+        known, sensitive = number_sensitive_values(self.models, data)
         cell_of_record, frequencies = _count([codes for _, codes in coded], sensitive[rows])
         problem = Problem(
             frequencies=frequencies,

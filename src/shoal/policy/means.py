@@ -27,10 +27,12 @@ def write_out_means(data: Mapping[str, Any]) -> Mapping[str, Any]:
         return data
     models = [OneOf("models").parse(model) for model in data.get("models") or ()]
     counted = [model for model in models if isinstance(model, PrivacyModel)]
+    if not counted:
+        raise PolicyError("publish: means needs models", where="models", hint="say how many records show the same")
     entry = {
         "name": "class-means",
         "columns": _list_columns(data.get("quasi_identifiers") or ()),
-        "k": max((model.least_records for model in counted), default=1),
+        "k": max(2, *(model.least_records for model in counted)),
         "models": [model for model in counted if not _is_size(model)],
     }
     if "algorithm" in data:
