@@ -57,6 +57,31 @@ def keep_promising(
     return many
 
 
+@kernel("i8(f8[::1],f8[:,::1],i8,i8,f8,i8[::1],i8,f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
+def narrow(
+    prices,
+    near,
+    size,  # of the class
+    wanted,  # so many records are still looked for
+    room,  # together they add less
+    others,  # [rank]: the records that may be
+    count,  # the first so many of them
+    far,  # [rank]: their squared distances to all that are chosen; changed
+    order,  # room [rank]
+    kept,  # out [rank]: those that may still be
+    sums,  # out [rank]: their distances
+    values,  # out [rank]: what each adds at least
+):
+    """Keep the records that may be in a class with those that are chosen; return how many they are."""
+    distances = far[:count].copy()
+    for j in range(count):
+        far[j] = distances[j] / size - prices[others[j]] + near[others[j], wanted - 1] / (2.0 * size)
+    many = keep_promising(far, count, wanted, room, values, order)
+    for j in range(many):
+        kept[j], sums[j] = others[order[j]], distances[order[j]]
+    return many
+
+
 @kernel("f8(f8[:,::1],f8[::1],f8[:,::1],i8[::1],i8,i8,f8[::1],i8,f8,i8[::1],i8[:,::1],f8[:,::1],f8[:,::1],i8[::1])")
 def search_class(
     points,  # [record, feature]
@@ -128,21 +153,14 @@ def search_class(
                 bound = hope
                 chosen[:size] = picked
             continue
-        left = counts[depth] - at - 1
-        below = depth + 1
-        add_distances(points, one, room_v, lists[depth, at + 1 :], left, sums[depth, at + 1 :])
+        left, below = counts[depth] - at - 1, depth + 1
         budget[0] -= left
         paid[below] = paid[depth] + sums[depth, at] / size - prices[one]
-        for j in range(left):
-            other = lists[depth, at + 1 + j]
-            sums[below, j] = room_v[j]
-            room_v[j] = room_v[j] / size - prices[other] + near[other, wanted - 2] / (2.0 * size)
-        kept = keep_promising(room_v, left, wanted - 1, best - paid[below], values[below], room_o)
-        for j in range(kept):
-            lists[below, j] = lists[depth, at + 1 + room_o[j]]
-            room_v[j] = sums[below, room_o[j]]
-        for j in range(kept):
-            sums[below, j] = room_v[j]
+        add_distances(points, one, room_v, lists[depth, at + 1 :], left, sums[depth, at + 1 :])
+        kept = narrow(
+            prices, near, size, wanted - 1, best - paid[below], lists[depth, at + 1 :], left, room_v, room_o,
+            lists[below], sums[below], values[below],
+        )  # fmt: skip
         counts[below], pos[below] = kept, 0
         depth = below
     return bound
