@@ -173,3 +173,26 @@ def test_doors_that_fit_take_it(case: Path) -> None:
     done = run("compare", case / "policy.yaml", case / "other.yaml", case / "data.csv", "-o", case / "c", check=0)
     assert "policy: perturbs: mdav of income; perturbs: rank-swapping of hours" in done.stdout
     assert "mdav of income" in (case / "c" / "compare.html").read_text()
+
+
+BAD = [
+    ("{name: mdav, columns: [income], k: 401}", "needs more records than there are"),
+    ("{name: optimal-univariate, columns: [still], k: 3}", "no variance to standardize by"),
+    ("{name: shoal-microaggregation, columns: [gap], k: 3}", "missing values"),
+    ("{name: class-means, columns: [gap], k: 3}", "missing values"),
+    (
+        "{name: mdav, columns: [income], k: 3, models: [{name: distinct-l-diversity, on: job, l: 9}]}",
+        "does not even hold",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "message"), BAD)
+def test_bad_input_is_told_on_the_command_line_and_nothing_is_written(tmp_path: Path, entry: str, message: str) -> None:
+    table = people().with_columns(still=pl.lit(3), gap=pl.when(pl.int_range(pl.len()) % 5 > 0).then("hours"))
+    table.write_csv(tmp_path / "data.csv")
+    (tmp_path / "policy.yaml").write_text(f"others: drop\nsensitive: [job]\nperturb: [{entry}]\n")
+    out = tmp_path / "out"
+    done = run("anonymize", tmp_path / "data.csv", "--policy", tmp_path / "policy.yaml", "--out", out)
+    assert done.returncode != 0 and message in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr and not out.exists()

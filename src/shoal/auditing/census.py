@@ -116,7 +116,7 @@ class _Counter:
         counted = count_sensitive_values(
             self.published, self.original, policy, RecordClasses(of_each, self.people), together
         )
-        distinct = {name: _count_distinct(counted[name,], policy.sensitive[name]) for name in sensitive}
+        distinct = {name: count_distinct(counted[name,], policy.sensitive[name]) for name in sensitive}
         sizes = classes["size"].cast(pl.Int64).to_numpy()
         return classes.drop("row"), of_each, Census(sizes=sizes, values=distinct, value_counts=counted)
 
@@ -164,7 +164,7 @@ _NO_SUBJECTS = Fault(
 )
 
 
-def _count_distinct(counted: ValueCounts, role: Sensitive) -> Ints:
+def count_distinct(counted: ValueCounts, role: Sensitive) -> Ints:
     """Return how many values each class has; a missing one adds to them unless it may be any of them."""
     known = np.bincount(counted.classes, minlength=len(counted.blank)).astype(np.int64)
     some = (counted.blank > 0).astype(np.int64)

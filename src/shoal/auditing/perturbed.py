@@ -6,12 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from shoal.auditing.census import count_distinct
 from shoal.auditing.checks import Compared
+from shoal.auditing.value_counts import RecordClasses, count_sensitive_values
 from shoal.engines.columns import of_kind, to_plain
 from shoal.errors import Fault, TableError
 from shoal.guarantees import JointGuarantee, PerturbedView, PromiseTest, declare_guarantee
+from shoal.guarantees.base import number_classes
+from shoal.models.base import Census, PrivacyModel, name_models
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +107,7 @@ def test_perturbations(compared: Compared, weights: pl.Series | None = None) -> 
         guarantee = declare_guarantee(one.columns[0], compared.policy)
         assert isinstance(guarantee, JointGuarantee)
         view = _view(compared, one.columns, one.reads, weights)
-        tests = tuple(guarantee.test(view))
+        tests = (*guarantee.test(view), *_recount_models(compared, guarantee, view))
         audits.append(
             PerturbationAudit(name=one.key(), guarantee=guarantee, tests=tests, measured=guarantee.measure(view))
         )
@@ -110,6 +115,34 @@ def test_perturbations(compared: Compared, weights: pl.Series | None = None) -> 
 
 
 test_perturbations.__test__ = False  # type: ignore[attr-defined]  # pytest: it is none
+
+
+def _recount_models(compared: Compared, guarantee: JointGuarantee, view: PerturbedView) -> Iterator[PromiseTest]:
+    """Yield whether models hold in the classes that show the same in perturbed columns, beside the published table."""
+    models, policy = guarantee.class_models, compared.policy
+    if not models:
+        return
+    classes = number_classes(view.published)
+    together = dict.fromkeys(columns for model in models for columns in _looked_at(model))
+    members = RecordClasses(pl.Series(classes))
+    counted = count_sensitive_values(compared.published, None, policy, members, together)
+    values = {
+        names[0]: count_distinct(held, policy.sensitive[names[0]]) for names, held in counted.items() if len(names) == 1
+    }
+    census = Census(sizes=np.bincount(classes), values=values, value_counts=counted, records=len(classes))
+    for name, model in zip(name_models(models), models, strict=True):
+        attained = model.recount(census)
+        yield PromiseTest(
+            name=name,
+            asks=f"Does {model.key()} hold in each class of records that show the same in all of these columns?",
+            holds=model.meets(attained),
+            got=f"{attained}, asked {model.asked}",
+        )
+
+
+def _looked_at(model: PrivacyModel) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that a model looks at, together and each by itself."""
+    return (model.sensitive_columns, *((name,) for name in model.sensitive_columns))
 
 
 def claim_bounds(audits: Sequence[PerturbationAudit], bounds: Sequence[float | None]) -> tuple[PerturbationAudit, ...]:

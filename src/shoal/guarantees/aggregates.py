@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from shoal.encoding.types import Bools, Floats, Ints
-from shoal.guarantees.base import NO_RECORDS, NO_SUCH_RECORDS, JointGuarantee, PerturbedView, PromiseTest
+from shoal.guarantees.base import (
+    NO_RECORDS,
+    NO_SUCH_RECORDS,
+    JointGuarantee,
+    PerturbedView,
+    PromiseTest,
+    number_classes,
+)
+from shoal.models.base import PrivacyModel
+from shoal.registry import OneOf
 
 Center = Literal["mean", "median", "mode"]
 _CLOSE = 1e-9
@@ -31,10 +40,17 @@ class Aggregates(JointGuarantee):
     """What a class shows of a column; where it is not said the mean of numbers and dates, the mode of all else."""
     weighted: bool = False
     """Whether records count by their survey weight."""
+    models: tuple[Annotated[PrivacyModel, OneOf("models")], ...] = ()
+    """What holds of the sensitive values of each class."""
+
+    @property
+    def class_models(self) -> tuple[PrivacyModel, ...]:
+        """Those."""
+        return self.models
 
     def test(self, view: PerturbedView) -> Iterator[PromiseTest]:
         """Yield whether each class is large enough, and shows what it must."""
-        classes = _number_classes(view.published)
+        classes = number_classes(view.published)
         least = int(np.bincount(classes).min()) if len(classes) else 0
         yield PromiseTest(
             name="k-anonymity",
@@ -105,16 +121,6 @@ class Aggregates(JointGuarantee):
                 lost += float(((before - after)[known] ** 2).sum() / np.var(before[known], ddof=1))
                 whole += float(known.sum() - 1)
         return {"sse": lost, "share": lost / whole} if whole else {}
-
-
-def _number_classes(published: pl.DataFrame) -> Ints:
-    """Return the class of each record: those that show the same in every column."""
-    classes = np.zeros(published.height, np.int64)
-    for column in published:
-        ranks = column.alias("values").rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-        joined = classes * (int(ranks.max(initial=0)) + 1) + ranks
-        classes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
-    return classes
 
 
 def _is_number(column: pl.Series) -> bool:

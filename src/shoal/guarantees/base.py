@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
+import numpy as np
 import polars as pl
 
+from shoal.encoding.types import Ints
+from shoal.models.base import PrivacyModel
 from shoal.registry import Entry
 
 if TYPE_CHECKING:
@@ -109,6 +112,11 @@ class JointGuarantee(Guarantee):
     columns: tuple[str, ...]
     """The columns of the perturbation."""
 
+    @property
+    def class_models(self) -> tuple[PrivacyModel, ...]:
+        """Models that hold in the classes of records that show the same in these columns; an audit recounts them."""
+        return ()
+
     @classmethod
     def declare(cls, column: str, policy: Policy) -> Self | None:
         """Return it for the columns of perturbations that promise it."""
@@ -127,6 +135,22 @@ class JointGuarantee(Guarantee):
     def measure(self, view: PerturbedView) -> dict[str, float]:
         """Return what was lost, by name; nothing where the original records are not known."""
         return {}
+
+
+def number_classes(published: pl.DataFrame) -> Ints:
+    """Return the class of each record: those that show the same in every column.
+
+    Examples
+    --------
+    >>> number_classes(pl.DataFrame({"a": [2, 1, 2], "b": ["x", "x", None]}))
+    array([2, 0, 1])
+    """
+    classes = np.zeros(published.height, np.int64)
+    for column in published:
+        ranks = column.alias("values").rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+        joined = classes * (int(ranks.max(initial=0)) + 1) + ranks
+        classes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    return classes
 
 
 NO_SUCH_RECORDS = "the original of just these records is not known"

@@ -8,6 +8,7 @@ from shoal.perturbations.base import ColumnValues, Microdata, Perturbation, Pert
 from shoal.registry import lazy_family, list_classes
 
 if TYPE_CHECKING:
+    from shoal.perturbations.class_means import ClassMeans as ClassMeans
     from shoal.perturbations.mdav import Mdav as Mdav
     from shoal.perturbations.noise import Noise as Noise
     from shoal.perturbations.optimal_univariate import OptimalUnivariate as OptimalUnivariate

@@ -13,6 +13,8 @@ from pydantic import Field
 
 from shoal.encoding.types import Floats, Ints
 from shoal.errors import Fault
+from shoal.models.base import PrivacyModel
+from shoal.perturbations._class_models import ClassModels, class_model_faults, model_contradictions
 from shoal.perturbations._sse_bound import bound_sse
 from shoal.perturbations.base import (
     ColumnNames,
@@ -23,6 +25,7 @@ from shoal.perturbations.base import (
     missing_faults,
     spread_faults,
 )
+from shoal.registry import OneOf
 
 Center = Literal["mean", "median", "mode"]
 _MOST_CATEGORIES = 100
@@ -56,11 +59,20 @@ class Microaggregation(Perturbation):
     published as missing."""
     weighted: bool = False
     """Whether means, medians and modes count each record by its ``survey_weight``."""
+    models: tuple[Annotated[PrivacyModel, OneOf("models")], ...] = ()
+    """What is promised of the sensitive values of each class beside k: l-diversity, t-closeness and their like. A class
+    that does not comply is merged with one that is near."""
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The strata."""
-        return self.within
+        """The strata, and the columns that models look at."""
+        looked_at = (name for model in self.models for name in model.sensitive_columns)
+        return tuple(dict.fromkeys((*self.within, *looked_at)))
+
+    @property
+    def class_models(self) -> tuple[PrivacyModel, ...]:
+        """Those of the entry."""
+        return self.models
 
     @property
     def least_records(self) -> int:
@@ -69,7 +81,7 @@ class Microaggregation(Perturbation):
 
     def promise(self) -> dict[str, Any]:
         """Return k and what classes show."""
-        return {"k": self.k, "by": dict(self.by), "weighted": self.weighted}
+        return {"k": self.k, "by": dict(self.by), "weighted": self.weighted, "models": self.models}
 
     def contradictions(self) -> Iterator[Fault]:
         """Yield parameters that are about other columns."""
@@ -82,6 +94,7 @@ class Microaggregation(Perturbation):
                 yield Fault("a column cannot be perturbed within its own values", f"within.{name}")
         if len(set(self.columns)) < len(self.columns):
             yield Fault("names a column twice", "columns")
+        yield from model_contradictions(self.models, self.columns)
 
     def faults(self, data: Microdata) -> Iterator[Fault]:
         """Yield missing values, columns that have no distance, and strata that are smaller than k."""
@@ -100,6 +113,8 @@ class Microaggregation(Perturbation):
             kinds = "patterns of missing values" if patterns else "strata"
             got = f"one of {int(small.min())} records, for k = {self.k}"
             yield Fault(f"{kinds} with too few records for a class", "missing" if patterns else "within", got)
+        elif self.models:
+            yield from class_model_faults(self.models, data, strata)
 
     def _column_faults(self, name: str, column: ColumnValues) -> Iterator[Fault]:
         center = self.by.get(name)
@@ -136,20 +151,23 @@ class Microaggregation(Perturbation):
             Random numbers, for methods that need some.
         """
 
+    def classify(self, data: Microdata, rows: Ints, points: Floats, weights: Floats) -> Ints:
+        """Return the class of each of some records: one where there is no distance, or no room for two."""
+        if not points.shape[1] or len(rows) < 2 * self.k:
+            return np.zeros(len(rows), np.int64)
+        return self.partition(points, weights, data.rng)
+
     def perturb(self, data: Microdata) -> Perturbed:
         """Return what each class shows, and a proven bound of the squared error."""
         strata, _, count = self._strata(data)
         weights = data.weights if self.weighted and data.weights is not None else np.ones(data.records)
         classes, made, bound = np.zeros(data.records, np.int64), 0, 0.0
-        proven = True
+        proven, models = True, ClassModels.of(self.models, data) if self.models else None
         for stratum in range(count):
             rows = np.flatnonzero(strata == stratum)
             points = self._features(data, rows)
-            part = (
-                self.partition(points, weights[rows], data.rng)
-                if points.shape[1] and len(rows) >= 2 * self.k
-                else np.zeros(len(rows), np.int64)
-            )
+            part = self.classify(data, rows, points, weights[rows])
+            part = part if models is None else models.merge(points, rows, part)
             classes[rows] = part + made
             made += int(part.max(initial=-1)) + 1
             least = self.bound(self._standardized(data, rows), part)
@@ -160,7 +178,7 @@ class Microaggregation(Perturbation):
     def bound(self, points: Floats, classes: Ints) -> float | None:
         """Return what no classes of k have less squared error than, in standardized numbers; ``None`` where it would
         take too long."""
-        return bound_sse(points, self.k)
+        return bound_sse(points, self.k, classes)
 
     def _features(self, data: Microdata, rows: Ints) -> Floats:
         """Return the features of some records; columns that are missing there have none."""

@@ -36,6 +36,7 @@ from pydantic import BeforeValidator, Field
 from shoal.encoding.domains import Kind
 from shoal.encoding.types import Bools, Floats, Ints
 from shoal.errors import Fault
+from shoal.models.base import PrivacyModel
 from shoal.registry import Entry
 
 
@@ -194,6 +195,11 @@ class Perturbation(Entry):
     def least_records(self) -> int:
         """How many records there must be."""
         return 1
+
+    @property
+    def class_models(self) -> tuple[PrivacyModel, ...]:
+        """What it promises of the sensitive values of the records that show the same in its columns."""
+        return ()
 
     def promise(self) -> dict[str, Any]:
         """Return the parameters of its guarantee, but for the columns."""

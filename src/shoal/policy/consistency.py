@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoal.algorithms.base import suggest_whole_table_searches
 from shoal.errors import Fault, PolicyError, nearest
+from shoal.models.base import PrivacyModel
 from shoal.policy.presets import find_preset
 from shoal.registry import find, names
 from shoal.utility.base import Metric
@@ -209,9 +210,21 @@ def _check_perturbations(policy: Policy) -> None:
                 "say subject: none, or leave it out",
             )
             raise PolicyError(what, where=where, got=f"subject: {policy.subject}", hint=hint)
+        for place, model in enumerate(one.class_models):
+            _require_sensitive(policy, model, f"{where}.models[{place}]")
     if policy.perturb and policy.output.form != "generalized":
         what = "columns are perturbed in a release of the form generalized only"
         raise PolicyError(what, where="output", got=policy.output.form, hint="leave out the one or the other")
+
+
+def _require_sensitive(policy: Policy, model: PrivacyModel, where: str) -> None:
+    """Raise that a model of perturbed classes looks at a column that is not sensitive, or perturbed itself."""
+    for name in model.sensitive_columns:
+        if name not in policy.sensitive:
+            hint = f"say sensitive: [{name}]"
+            raise PolicyError("looks at a column that is not sensitive", where=where, got=repr(name), hint=hint)
+        if name in policy.perturbed:
+            raise PolicyError("of perturbed values it promises nothing", where=where, got=repr(name))
 
 
 def _require_perturbable(policy: Policy, name: str, where: str) -> None:

@@ -26,8 +26,9 @@ from shoal.policy.answers import CountAnswers, RawAnswers, Renewal
 from shoal.policy.consistency import check_consistency
 from shoal.policy.context import Context
 from shoal.policy.hygiene import Hygiene
+from shoal.policy.means import MEANS, write_out_means
 from shoal.policy.outputs import Generalized, Output
-from shoal.policy.presets import PRESETS, find_preset
+from shoal.policy.presets import PRESETS, find_preset, replace_presets
 from shoal.policy.roles import Identifier, QuasiIdentifier, Sensitive, resolve_paths
 from shoal.policy.treatments import Coding, Treatment
 from shoal.recodings.base import Form
@@ -97,7 +98,8 @@ class Policy(Frozen):
     suppressed: Literal["star", "drop"] = "star"
     """Whether suppressed records are published as ``*`` (left out where they would not comply), or always left out."""
     publish: Form = "labels"
-    """What local recoding publishes of a class: its label, its range, or its set of values."""
+    """What local recoding publishes of a class: its label, its range, or its set of values. ``means`` is short for an
+    entry ``class-means`` of ``perturb`` (:func:`shoal.policy.means.write_out_means`)."""
     output: Output = Generalized()
     """What the release is made of: ``generalized``, ``statistics`` or ``anatomy`` (:mod:`shoal.policy.outputs`)."""
     hygiene: Hygiene = Hygiene()
@@ -121,26 +123,9 @@ class Policy(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _presets_among_models(cls, data: Any) -> Any:
-        """Put the models of a preset in the place of its name."""
-        if not isinstance(data, Mapping) or not isinstance(data.get("models"), (list, tuple)):
-            return data
-        models, named = [], list(data.get("presets") or ())
-        for number, item in enumerate(data["models"]):
-            if not isinstance(item, Mapping) or "preset" not in item:
-                models.append(item)
-                continue
-            if len(item) > 1:
-                raise PolicyError("a preset has no parameters", where=f"models[{number}]", got=repr(dict(item)))
-            models += find_preset(item["preset"]).models
-            named += [item["preset"]] if item["preset"] not in named else []
-        if not models and data["models"]:
-            raise PolicyError(
-                f"{', '.join(named)} asks for no model, and a policy needs one",
-                where="models",
-                hint="add one beside it, for example {name: k-anonymity, k: 5}",
-            )
-        return {**data, "models": models, **({"presets": named} if named else {})}
+    def _written_out(cls, data: Any) -> Any:
+        """Put models in the place of a preset's name, and an entry of ``perturb`` in that of ``publish: means``."""
+        return write_out_means(replace_presets(data)) if isinstance(data, Mapping) else data
 
     @field_validator("identifiers", "quasi_identifiers", "sensitive", mode="before")
     @classmethod
@@ -373,6 +358,7 @@ class Policy(Frozen):
             {"required": [*promised], "properties": promised},
             {"required": ["perturb"], "properties": {"perturb": some}},
         ]
+        schema["properties"]["publish"]["enum"].append(MEANS)
         names_list = {"type": "array", "items": {"type": "string"}}
         known = {"enum": sorted(PRESETS)}
         schema["properties"]["presets"]["items"] = known

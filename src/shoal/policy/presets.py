@@ -15,8 +15,9 @@ ihsn-3: k-anonymity 3
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from shoal.errors import Fault, PolicyError, nearest
 from shoal.models.base import PrivacyModel
@@ -126,3 +127,25 @@ def find_preset(name: object) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
         raise PolicyError(Fault("no such preset", "presets", repr(name), nearest(str(name), PRESETS)))
     return PRESETS[name]
+
+
+def replace_presets(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a policy says, the models of each preset in the place of its name."""
+    if not isinstance(data.get("models"), (list, tuple)):
+        return data
+    models, named = [], list(data.get("presets") or ())
+    for number, item in enumerate(data["models"]):
+        if not isinstance(item, Mapping) or "preset" not in item:
+            models.append(item)
+            continue
+        if len(item) > 1:
+            raise PolicyError("a preset has no parameters", where=f"models[{number}]", got=repr(dict(item)))
+        models += find_preset(item["preset"]).models
+        named += [item["preset"]] if item["preset"] not in named else []
+    if not models and data["models"]:
+        raise PolicyError(
+            f"{', '.join(named)} asks for no model, and a policy needs one",
+            where="models",
+            hint="add one beside it, for example {name: k-anonymity, k: 5}",
+        )
+    return {**data, "models": models, **({"presets": named} if named else {})}
