@@ -11,7 +11,7 @@ from tests.command import run
 
 import shoal
 from shoal.errors import PolicyError
-from shoal.importers.arx_policy import to_policy
+from shoal.importers.arx_policy import translate_project
 from shoal.importers.arx_project import read_project
 from shoal.policy import Policy
 
@@ -115,7 +115,7 @@ def test_promises_have_their_counterpart(
     criterion: str, name: str, parameters: dict[str, object], tmp_path: Path
 ) -> None:
     project = read_project(write_project(tmp_path / "project.deid", (criterion,)))
-    (model,) = to_policy(project).policy.models
+    (model,) = translate_project(project).policy.models
     assert model.key() == name
     for field, value in parameters.items():
         got = getattr(model, field)

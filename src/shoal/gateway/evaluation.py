@@ -125,7 +125,7 @@ def evaluate(request: Request, table: QueryableTable) -> Evaluation:
     ranks = {item.name: table.encode(str(item.column))[1] for item in request.items}
     shuffled = table.shuffled[table.shuffled < len(rows)]
     rows = _order_rows(rows, ranks, request.order_by, request.limit, shuffled)
-    columns = [gather(table.frame[str(item.column)], rows).alias(item.name) for item in request.items]
+    columns = [take_rows(table.frame[str(item.column)], rows).alias(item.name) for item in request.items]
     return Evaluation(pl.DataFrame(columns), rows)
 
 
@@ -219,7 +219,7 @@ def _aggregate(request: Request, table: QueryableTable, rows: Ints) -> tuple[pl.
     notes: list[str] = []
     for item in request.items:
         if item.function is None:
-            column = gather(table.frame[str(item.column)], groups.firsts)
+            column = take_rows(table.frame[str(item.column)], groups.firsts)
         else:
             column = _compute_figures(item, table, groups, notes)
         columns.append(column.alias(item.name))
@@ -232,7 +232,7 @@ def _compute_figures(item: Item, table: QueryableTable, groups: _Groups, notes: 
     if item.function == "count":
         present = table.frame[item.column].is_not_null().to_numpy()[groups.rows]
         return pl.Series(np.bincount(groups.of_row[present], minlength=groups.count))
-    values = gather(_figure_values(item, table, notes), groups.rows)
+    values = take_rows(_figure_values(item, table, notes), groups.rows)
     grouped = pl.DataFrame([pl.Series("group", groups.of_row), values.alias("value")]).group_by("group")
     value = pl.col("value")
     total = pl.when(value.count() > 0).then(value.sum())
@@ -240,7 +240,7 @@ def _compute_figures(item: Item, table: QueryableTable, groups: _Groups, notes: 
     found = grouped.agg(figure.alias("figure"))
     indices = np.full(groups.count, found.height, np.int64)  # a group without records has no figure
     indices[found["group"].to_numpy()] = np.arange(found.height)
-    return gather(found["figure"].extend_constant(None, 1), indices)
+    return take_rows(found["figure"].extend_constant(None, 1), indices)
 
 
 def _figure_values(item: Item, table: QueryableTable, notes: list[str]) -> pl.Series:
@@ -326,7 +326,7 @@ def _sort_rows(ranks: Sequence[Ints], rows: Ints) -> Ints:
     return np.argsort(numbers[rows])
 
 
-def gather(column: pl.Series, rows: Ints) -> pl.Series:
+def take_rows(column: pl.Series, rows: Ints) -> pl.Series:
     """Return some cells of a column; indices of the kind that polars uses itself cost a tenth."""
     return column[pl.Series(rows, dtype=pl.get_index_type())]
 

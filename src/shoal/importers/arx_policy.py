@@ -91,14 +91,14 @@ class ImportedPolicy:
         return comments + notation.dump({key: value for key, value in data.items() if value != []})
 
 
-def to_policy(project: ArxProject) -> ImportedPolicy:
+def translate_project(project: ArxProject) -> ImportedPolicy:
     """Return the policy that a project stands for.
 
     Examples
     --------
     >>> from shoal.importers.arx_project import ArxColumn, ArxProject
     >>> age = ArxColumn(name="age", role="quasi-identifying", hierarchy=(("34", "30-39", "*"), ("45", "40-49", "*")))
-    >>> imported = to_policy(ArxProject(columns=(age,), criteria=("5-anonymity",), max_outliers=0.02))
+    >>> imported = translate_project(ArxProject(columns=(age,), criteria=("5-anonymity",), max_outliers=0.02))
     >>> imported.policy.k, imported.policy.max_suppressed, imported.files
     (5, 0.02, {'age': 'hierarchies/1-age.csv'})
     """

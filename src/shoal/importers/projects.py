@@ -38,7 +38,7 @@ def write_imported(source: Path, out: Path, *, with_data: bool = False) -> list[
 
 
 def _arx_files(source: Path) -> dict[str, str]:
-    imported = arx_policy.to_policy(read_project(source))
+    imported = arx_policy.translate_project(read_project(source))
     return {"policy.yaml": imported.to_yaml(), **imported.hierarchies}
 
 
