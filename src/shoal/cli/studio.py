@@ -1,0 +1,54 @@
+"""shoal studio: the pages, in the browser of this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.terminal import print_text
+
+
+def studio(
+    data: Annotated[Path | None, typer.Argument(help="A table to begin with.", show_default=False)] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", help="A policy to begin with, a YAML file.", show_default=False)
+    ] = None,
+    project: Annotated[Path, typer.Option(help="The folder that keeps the work.")] = Path("shoal-studio"),
+    port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; one that others reach needs HTTPS and a password.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None, typer.Option(help="A name that browsers reach it by; may be repeated.", show_default=False)
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="A certificate (PEM), to speak HTTPS.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).")] = None,
+) -> None:
+    """Open the studio in the browser: everything by clicks, the policy beside it.
+
+    It listens on this machine alone, to who has the address with its token. Others reach it only by HTTPS and with the
+    password in SHOAL_STUDIO_PASSWORD.
+    """
+    from shoal.errors import TableError
+    from shoal.studio.project import DataSource
+    from shoal.studio.server import serve_studio
+
+    if data is not None and not data.exists():
+        raise TableError("no such file", where=str(data))
+    serve_studio(
+        project,
+        data=None if data is None else DataSource.of(data),
+        policy=policy,
+        host=host,
+        port=port,
+        names=tuple(name or ()),
+        password=os.environ.get("SHOAL_STUDIO_PASSWORD", "") if host not in ("127.0.0.1", "::1", "localhost") else "",
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        opens=not no_open,
+        tell=lambda address: print_text(f"The studio is at {address}\nIts work is kept in {project}. Ctrl-C ends it."),
+    )
