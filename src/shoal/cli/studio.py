@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -50,5 +51,10 @@ def studio(
         tls_cert=tls_cert,
         tls_key=tls_key,
         opens=not no_open,
-        tell=lambda address: print_text(f"The studio is at {address}\nIts work is kept in {project}. Ctrl-C ends it."),
+        tell=lambda address: _tell(address, project),
     )
+
+
+def _tell(address: str, project: Path) -> None:
+    print_text(f"The studio is at {address}\nIts work is kept in {project}. Ctrl-C ends it.")
+    sys.stdout.flush()  # a program that began it waits for the address

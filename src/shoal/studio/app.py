@@ -6,6 +6,7 @@ import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Thread
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -13,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from shoal.errors import ShoalError
+from shoal.registry import FAMILIES, describe_family
 from shoal.studio.guard import Doorkeeper, StudioGuard
 from shoal.studio.pages import fill_fragment, tell_faults
 from shoal.studio.steps import columns, data, explore, hierarchies, policy, promises, release, risk
@@ -27,6 +29,7 @@ def create_studio(studio: Studio, keeper: Doorkeeper) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         studio.jobs.warm()
+        Thread(target=_import_catalog, daemon=True).start()
         yield
         studio.close()
 
@@ -39,6 +42,12 @@ def create_studio(studio: Studio, keeper: Doorkeeper) -> FastAPI:
     app.add_exception_handler(HTTPException, _tell_status)
     app.add_middleware(StudioGuard, keeper=keeper, on_error=log_error)
     return app
+
+
+def _import_catalog() -> None:
+    """Import every entry, so that no click waits for it."""
+    for family in FAMILIES:
+        describe_family(family)
 
 
 async def _tell_problem(request: Request, error: Exception) -> Response:

@@ -54,7 +54,7 @@ class Field:
 
 
 def list_fields(
-    model: type[BaseModel], said: Mapping[str, Any] | None = None, columns: Sequence[str] = (), *, prefix: str = ""
+    model: type[BaseModel], said: Mapping[str, Any] | None = None, columns: Sequence[str] = ()
 ) -> list[Field]:
     """Return the fields of an entry with the values that were said of them.
 
@@ -64,9 +64,10 @@ def list_fields(
     [('k', 'number', 2, '')]
     """
     schema = model.model_json_schema()
+    schema = schema.get("oneOf", [schema])[0]  # of a role: what is said without a hierarchy
     required = {*schema.get("required", ())}
     return [
-        _describe(prefix + name, rule, (said or {}).get(name), name in required, columns)
+        _describe(name, rule, (said or {}).get(name), name in required, columns)
         for name, rule in schema.get("properties", {}).items()
     ]
 

@@ -41,7 +41,8 @@ class PolicyHistory:
         """Return the history with another text; what was undone before is forgotten."""
         if text == self.text:
             return self
-        texts = (*self.texts[: self.index + 1], text)[-_MOST:]
+        before = self.texts[: self.index + 1] if self.texts != ("",) else ()  # nobody goes back to nothing
+        texts = (*before, text)[-_MOST:]
         return PolicyHistory(texts, len(texts) - 1)
 
     def undo(self) -> PolicyHistory:

@@ -35,7 +35,7 @@ class Job:
     """``waiting``, ``running``, ``done``, ``failed``, ``stopped`` or ``interrupted`` (the studio ended before it)."""
     result: Any = None
     problem: TaskProblem | None = None
-    stage: tuple[str, int, int] = ("waiting", 0, 0)
+    stage: tuple[str, int, int] = ("starting", 0, 0)
     began: float = 0.0
     """Seconds since 1970."""
     ended: float = 0.0

@@ -113,7 +113,7 @@ def fill_page(studio: Studio, step: str, **data: Any) -> HTMLResponse:
         "can_undo": history.can_undo,
         "can_redo": history.can_redo,
         "running": [job for job in studio.jobs.kept.values() if job.is_open],
-        "problem": None,
+        "local": studio.is_local,
     }
     return HTMLResponse(_environment().get_template(f"{step}.html").render({**known, **data}))
 

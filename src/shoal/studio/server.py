@@ -62,7 +62,7 @@ def serve_studio(
         raise MissingExtra.of(error.name or "fastapi", "studio", "the studio") from None
     require_certificate(tls_cert, tls_key)
     require_closed(host, password, tls_cert)
-    studio = Studio(folder)
+    studio = Studio(folder, is_local=host in LOCAL)
     if policy is not None:
         studio.take_policy(policy)
     if data is not None and data != studio.project.state.source:

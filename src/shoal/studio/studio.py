@@ -27,10 +27,10 @@ ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".feather", ".arro
 class Studio:
     """What all pages share."""
 
-    def __init__(self, folder: Path, *, largest_upload: int = LARGEST_UPLOAD) -> None:
+    def __init__(self, folder: Path, *, largest_upload: int = LARGEST_UPLOAD, is_local: bool = True) -> None:
         self.project = Project(folder)
         self.jobs = Jobs(self.project.make_folder("jobs"))
-        self.largest_upload = largest_upload
+        self.largest_upload, self.is_local = largest_upload, is_local
 
     def open_data(self, source: DataSource) -> None:
         """Take another table; what is known of the old one is forgotten, and an upload that nobody needs deleted."""
