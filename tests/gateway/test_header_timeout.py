@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from shoal.serving import header_timeout
 from shoal.gateway.logs import Log
 from shoal.gateway.server import choose_protocol
+from shoal.serving import header_timeout
 
 pytestmark = pytest.mark.service
 

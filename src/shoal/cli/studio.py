@@ -35,24 +35,22 @@ def studio(
     password in SHOAL_STUDIO_PASSWORD.
     """
     from shoal.errors import TableError
-    from shoal.studio.project import DataSource
-    from shoal.studio.server import serve_studio
+    from shoal.studio.server import Address, serve_studio
+    from shoal.studio.studio import Studio
 
     if data is not None and not data.exists():
         raise TableError("no such file", where=str(data))
-    serve_studio(
-        project,
-        data=None if data is None else DataSource.of(data),
-        policy=policy,
-        host=host,
-        port=port,
-        names=tuple(name or ()),
-        password=os.environ.get("SHOAL_STUDIO_PASSWORD", "") if host not in ("127.0.0.1", "::1", "localhost") else "",
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        opens=not no_open,
-        tell=lambda address: _tell(address, project),
+    password = os.environ.get("SHOAL_STUDIO_PASSWORD", "")
+    address = Address(
+        host=host, port=port, names=tuple(name or ()), password=password, tls_cert=tls_cert, tls_key=tls_key
     )
+    address.require_closed()
+    opened = Studio(project, is_local=address.is_local)
+    if policy is not None:
+        opened.take_policy(policy)
+    if data is not None:
+        opened.take_data(data)
+    serve_studio(opened, address, opens=not no_open, tell=lambda shown: _tell(shown, project))
 
 
 def _tell(address: str, project: Path) -> None:

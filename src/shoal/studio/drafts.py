@@ -43,9 +43,11 @@ def list_role(data: Mapping[str, Any], role: str) -> Plain:
     ({'illness': {}}, {})
     """
     named = data.get(role) or {}
-    return {str(name): spec or {} for name, spec in named.items()} if isinstance(named, Mapping) else {
-        str(name): {} for name in named
-    }
+    return (
+        {str(name): spec or {} for name, spec in named.items()}
+        if isinstance(named, Mapping)
+        else {str(name): {} for name in named}
+    )
 
 
 def find_role(data: Mapping[str, Any], column: str) -> str:

@@ -115,7 +115,9 @@ def _write_value(value: Any) -> str:
         return ", ".join(map(_write_value, value))
     if isinstance(value, (dict, list, tuple)):
         return notation.dump(value if isinstance(value, dict) else list(value)).rstrip("\n")
-    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}" if isinstance(value, float) else str(value)
+    return (
+        str(value).lower() if isinstance(value, bool) else f"{value:.15g}" if isinstance(value, float) else str(value)
+    )
 
 
 def read_values(fields: Sequence[Field], typed: Mapping[str, str]) -> dict[str, Any]:

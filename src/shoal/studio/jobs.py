@@ -82,8 +82,8 @@ class Job:
 class Jobs:
     """All jobs of a project: quick ones share a process that holds the table, each long one has its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._lock = folder, Lock()
+    def __init__(self, folder: Path, make_child: Callable[[], Child] = Child) -> None:
+        self._folder, self._lock, self._make_child = folder, Lock(), make_child
         self._children: dict[str, Child] = {}
         self._quick: dict[str, Job] = {}
         self._waiting: Queue[tuple[Job, dict[str, Any], Callable[[Job], None]] | None] = Queue()
@@ -125,7 +125,7 @@ class Jobs:
             if job.state == "stopped":
                 continue
             if "quick" not in self._children or not self._children["quick"].is_alive:
-                self._children["quick"] = Child()
+                self._children["quick"] = self._make_child()
             self._run(job, self._children["quick"], arguments)
             then(job)
 
@@ -158,7 +158,7 @@ class Jobs:
         return job
 
     def _do_long(self, job: Job, arguments: dict[str, Any]) -> None:
-        child = self._children[job.id] = Child()
+        child = self._children[job.id] = self._make_child()
         try:
             self._run(job, child, arguments)
         finally:

@@ -39,7 +39,7 @@ class DataSource:
 class ProjectState:
     """All that is not in files of its own."""
 
-    history: PolicyHistory = PolicyHistory()
+    history: PolicyHistory = field(default_factory=PolicyHistory)
     source: DataSource | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Column → why its role was proposed."""
@@ -79,9 +79,9 @@ class Project:
         self.folder, self._lock = folder, RLock()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.state = self._read()
         except OSError as error:
             raise WriteError("cannot keep the project", where=str(folder), got=error.strerror or "") from None
+        self.state = self._read()
 
     @property
     def text(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from shoal.encoding import yaml as notation
 from shoal.errors import PolicyError, TableError
 from shoal.policy import Policy
+from shoal.studio.children import Child
 from shoal.studio.drafts import list_role, write_draft
 from shoal.studio.jobs import Job, Jobs
 from shoal.studio.project import DataSource, Project
@@ -27,9 +29,16 @@ ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".feather", ".arro
 class Studio:
     """What all pages share."""
 
-    def __init__(self, folder: Path, *, largest_upload: int = LARGEST_UPLOAD, is_local: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        largest_upload: int = LARGEST_UPLOAD,
+        is_local: bool = True,
+        make_child: Callable[[], Child] = Child,
+    ) -> None:
         self.project = Project(folder)
-        self.jobs = Jobs(self.project.make_folder("jobs"))
+        self.jobs = Jobs(self.project.make_folder("jobs"), make_child)
         self.largest_upload, self.is_local = largest_upload, is_local
 
     def open_data(self, source: DataSource) -> None:
@@ -100,8 +109,17 @@ class Studio:
         self.project.set_text(write_draft(named) if named else "", revision)
 
     def take_policy(self, path: Path) -> None:
-        """Take the policy of a file on this machine, with the files that it names beside it."""
-        self.project.set_text(Policy.read(path).to_yaml())
+        """Take the policy of a file on this machine, with the files that it names; one that was taken already, and
+        perhaps changed since, is not taken again."""
+        text = Policy.read(path).to_yaml()
+        if text not in self.project.state.history.texts:
+            self.project.set_text(text)
+
+    def take_data(self, path: Path) -> None:
+        """Take a table on this machine, unless it is the one that is open."""
+        source = DataSource.of(path)
+        if source != self.project.state.source:
+            self.open_data(source)
 
     def _name_files(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return a policy whose files are uploaded ones; what else a policy names is never opened from a page."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,76 +11,32 @@ from shoal.encoding.types import Progress
 from shoal.studio.drafts import read_draft
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shoal.auditing import Audit
     from shoal.engines.memory.source import MemoryTable
-    from shoal.pipeline.release import Release
     from shoal.policy import Policy
-
-_ROWS = 10
-"""So many records are shown as examples."""
-_BARS = 16
-"""So many bars a little histogram has."""
+    from shoal.reporting.lattice_space import Point
 
 
 def _warm(*, progress: Progress) -> None:
     """Import what every other task needs."""
-    import shoal.explore.estimate
-    import shoal.explore.hierarchy
     import shoal.explore.suggest  # noqa: F401
 
 
 def _look(path: str, reading: dict[str, Any], draft: bool, preset: str | None = None, *, progress: Progress) -> Any:
     """Read a table and say what its columns are; with a draft of its policy, if asked."""
     from shoal.engines.detection import read_with_detected
+    from shoal.explore.look import describe_columns
     from shoal.explore.suggest import suggest
 
     progress("reading", 0, 0)
     if not draft:
         table = _open(path, reading)
-        return {"records": table.table.records, "columns": _profile(table.frame), "draft": None, "reasons": {}}
+        return {"records": table.table.records, "columns": describe_columns(table), "draft": None, "reasons": {}}
     frame, _ = read_with_detected(path, **reading)
     progress("drafting a policy", 0, 0)
     drafted = suggest(path, preset=preset, **reading)
-    return {
-        "records": frame.height,
-        "columns": _profile(frame),
-        "draft": drafted.policy.to_dict(),
-        "reasons": dict(drafted.reasons),
-    }
-
-
-def _profile(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return what can be said of each column without showing a value."""
-    from shoal.profiling.profile import profile_column
-
-    columns = []
-    for name in frame.columns:
-        found = profile_column(frame[name])
-        columns.append(
-            {
-                "name": name,
-                "kind": found.kind,
-                "distinct": found.distinct,
-                "missing": found.missing,
-                "facts": found.facts(),
-                "bars": _count_bars(frame[name]),
-            }
-        )
-    return columns
-
-
-def _count_bars(column: pl.Series) -> list[int]:
-    """Return how many records lie in each part of the range of a number, or have each of the most frequent values."""
-    import polars as pl
-
-    values = column.alias("values").drop_nulls()
-    if values.dtype.is_numeric() and values.n_unique() > _BARS:
-        found = values.cast(pl.Float64).filter(values.cast(pl.Float64).is_finite()).hist(bin_count=_BARS)
-        counts: list[int] = found["count"].to_list()
-        return counts
-    return [int(count) for count in values.cast(pl.String, strict=False).value_counts(sort=True)["count"].head(_BARS)]
+    found = {"draft": drafted.policy.to_dict(), "reasons": dict(drafted.reasons)}
+    return {"records": frame.height, "columns": describe_columns(frame), **found}
 
 
 @lru_cache(maxsize=2)
@@ -111,22 +64,16 @@ def _read(path: str, text: str) -> tuple[MemoryTable, Policy]:
 
 def _show_rows(path: str, reading: dict[str, Any], *, progress: Progress) -> Any:
     """Return the first records, as they were read."""
-    frame = _open(path, reading).frame.head(_ROWS)
-    kinds = [str(kind).lower() for kind in frame.dtypes]
-    return {"columns": frame.columns, "kinds": kinds, "rows": [list(map(_show, row)) for row in frame.rows()]}
+    from shoal.explore.look import show_records
 
-
-def _show(value: Any) -> str | None:
-    return None if value is None else str(value)
+    return show_records(_open(path, reading))
 
 
 def _show_values(path: str, reading: dict[str, Any], column: str, *, progress: Progress) -> Any:
-    """Return the most frequent values of a column with how often each occurs."""
-    import polars as pl
+    """Return the most frequent values of a column."""
+    from shoal.explore.look import show_values
 
-    values = _open(path, reading).frame[column].alias("values").cast(pl.String, strict=False)
-    found = values.value_counts(sort=True).sort("count", "values", descending=[True, False]).head(12)
-    return {"values": [[value, count] for value, count in found.rows()], "distinct": values.n_unique()}
+    return show_values(_open(path, reading), column)
 
 
 def _check(path: str, text: str, *, progress: Progress) -> Any:
@@ -207,6 +154,7 @@ def _fit(path: str, text: str, column: str, *, progress: Progress) -> Any:
 
 def _release(path: str, text: str, out: str, mapping: bool, *, progress: Progress) -> Any:
     """Make a release, as ``shoal anonymize`` does, and say what a page shows of it."""
+    from shoal.explore.look import map_records, pair_records
     from shoal.pipeline.anonymize import anonymize
     from shoal.policy import Policy
     from shoal.reporting import report
@@ -218,18 +166,12 @@ def _release(path: str, text: str, out: str, mapping: bool, *, progress: Progres
     progress("writing and reading back", 0, 0)
     files = made.write(folder / "release")
     report(made.audit, folder / "report-external.html", external=True)
-    if mapping and made.rows is not None:
-        (folder / "mapping.csv").write_text(_map_records(made), encoding="utf-8")
-    return {"files": {name: where.name for name, where in files.items()}, **_describe(made.audit), **_show_release(made)}
-
-
-def _map_records(made: Release) -> str:
-    """Return which record became which, from 1; for the owner alone."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("published_record", "original_record"))
-    writer.writerows((number, row + 1) for number, row in enumerate(made.rows, 1))  # type: ignore[arg-type]
-    return text.getvalue()
+    if mapping:
+        lines = (f"{number},{row}\n" for number, row in map_records(made))
+        (folder / "mapping.csv").write_text("".join(["published_record,original_record\n", *lines]), encoding="utf-8")
+    stopped = str(getattr(made.recoding, "stopped", "") or "")
+    shown = {"stopped": stopped, "examples": pair_records(made)}  # examples stay in the memory of the studio
+    return {"files": {name: where.name for name, where in files.items()}, **_describe(made.audit), **shown}
 
 
 def _describe(audit: Audit) -> dict[str, Any]:
@@ -259,24 +201,6 @@ def _describe(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _show_release(made: Release) -> dict[str, Any]:
-    """Return why a search ended early, and some records before and after, which stay in the memory of the studio."""
-    stopped = getattr(made.recoding, "stopped", "") or ""
-    return {"stopped": stopped, "examples": _examples(made)}
-
-
-def _examples(made: Release) -> dict[str, Any] | None:
-    if made.rows is None or made.prepared.given.is_counted:
-        return None
-    height = made.frame.height
-    chosen = sorted({round(number * (height - 1) / (_ROWS - 1)) for number in range(_ROWS)}) if height else []
-    original = made.prepared.given.frame
-    names = [name for name in made.frame.columns if name in original.columns]
-    after = [[_show(made.frame[name][row]) for name in names] for row in chosen]
-    before = [[_show(original[name][int(made.rows[row])]) for name in names] for row in chosen]
-    return {"columns": names, "pairs": list(zip(before, after, strict=True))}
-
-
 def _compare(path: str, text: str, values: list[int], algorithms: list[str], *, progress: Progress) -> Any:
     """Run algorithms at several k: what each loses, with the proven bound."""
     from shoal.explore.compare import compare as compare_all
@@ -293,26 +217,21 @@ def _lattice(path: str, text: str, *, progress: Progress) -> Any:
     """Walk every full-domain recoding: the lattice drawn, the Pareto front, the nodes to choose from."""
     from shoal.explore.lattice import lattice as every_node
     from shoal.reporting.lattice_page import draw_lattice_and_scatter
+    from shoal.reporting.lattice_space import Space
 
     table, policy = _read(path, text)
     nodes = every_node(table, policy, progress=progress)
-    loss = policy.loss.key()
-    ranked = sorted(nodes, key=lambda node: node["losses"].get(loss, 0.0))
-    fit = [node for node in ranked if node["suppressed"] <= node["allowed"]]
-    front, most = [], 0
-    for node in ranked:
-        if node["k"] > most:
-            front.append(node)
-            most = node["k"]
     asked = policy.k if policy.k > 1 else None
+    space = Space.of(nodes, asked)
+    fit = sorted((one for one in space.points if one.suppressed <= one.allowed), key=lambda one: one.released)
     return {
         "drawing": draw_lattice_and_scatter(nodes, asked=asked),
         "nodes": len(nodes),
         "complying": len(fit),
-        "loss": loss,
-        "columns": list(policy.quasi_identifiers),
-        "best": [_tell_node(node, loss) for node in fit[:_NODES]],
-        "front": [_tell_node(node, loss) for node in islice(front, _NODES)],
+        "loss": space.loss,
+        "columns": list(space.columns),
+        "best": [_tell_node(point, space.columns) for point in fit[:_NODES]],
+        "front": [_tell_node(point, space.columns) for point in space.front[:_NODES]],
     }
 
 
@@ -320,14 +239,9 @@ _NODES = 60
 """So many nodes are listed to choose from."""
 
 
-def _tell_node(node: Mapping[str, Any], loss: str) -> dict[str, Any]:
-    return {
-        "levels": dict(node["levels"]),
-        "k": node["k"],
-        "suppressed": node["suppressed"],
-        "loss": node["losses"].get(loss),
-        "complies": node["suppressed"] <= node["allowed"],
-    }
+def _tell_node(point: Point, columns: Sequence[str]) -> dict[str, Any]:
+    levels = dict(zip(columns, point.levels, strict=True))
+    return {"levels": levels, "k": point.k, "suppressed": point.suppressed, "loss": point.released}
 
 
 def _policies(path: str, texts: dict[str, str], *, progress: Progress) -> Any:

@@ -53,7 +53,9 @@ async def upload_table(request: Request, studio: StudioOf) -> Response:
     name = _read_name(request)
     ending = next((one for one in ENDINGS if name.lower().endswith(one)), "")
     if not ending:
-        raise TableError("is no kind of table that is known", got=repr(name[-40:]), hint=f"one of: {', '.join(ENDINGS)}")
+        raise TableError(
+            "is no kind of table that is known", got=repr(name[-40:]), hint=f"one of: {', '.join(ENDINGS)}"
+        )
     inner = ".csv" if ending in (".gz", ".zst") else ""
     folder = studio.project.make_folder("data")
     path = folder / f"{secrets.token_hex(8)}{inner}{ending}"
@@ -81,7 +83,9 @@ async def _receive(request: Request, path: Path, most: int) -> int:
         async for part in request.stream():
             size += len(part)
             if size > most:
-                raise TableError("is too large", hint=f"up to {most:,} bytes; give its path on the command line instead")
+                raise TableError(
+                    "is too large", hint=f"up to {most:,} bytes; give its path on the command line instead"
+                )
             piece += part
             if len(piece) >= _PIECE:
                 await anyio.to_thread.run_sync(file.write, bytes(piece))

@@ -37,7 +37,10 @@ def show_hierarchy(studio: StudioOf, column: str, method: str = "") -> Response:
     return fill_page(
         studio,
         "columns",
-        **{"column": column, "spec": spec, "method": chosen, "builders": describe_family("hierarchies")},
+        column=column,
+        spec=spec,
+        method=chosen,
+        builders=describe_family("hierarchies"),
         fields=entry_fields("hierarchies", chosen, said),
         summary=find("hierarchies", chosen).summary(),
         hierarchy=True,
@@ -72,7 +75,9 @@ def _draw(studio: Studio, column: str, spec: dict[str, Any] | None) -> Response:
     found = job.result or {"faults": () if job.problem is None else job.problem.faults, "nodes": None}
     labels = sorted(_list_labels(found["nodes"])) if found["nodes"] else []
     faults = [spell_fault(fault) for fault in found["faults"]]
-    return fill_fragment("drawing", job=job, faults=faults, column=column, tried=spec is not None, labels=labels, again="")
+    return fill_fragment(
+        "drawing", job=job, faults=faults, column=column, tried=spec is not None, labels=labels, again=""
+    )
 
 
 def _parameters_of(spec: Mapping[str, Any]) -> list[str]:
@@ -196,7 +201,9 @@ def _tell_file(name: str, path: Path, columns: list[str]) -> dict[str, Any]:
 def take_files(studio: StudioOf, form: FormOf) -> Response:
     """Use reviewed files for the columns that were chosen; the others are kept aside."""
     chosen = {name.removeprefix("for-"): column for name, column in read_texts(form).items() if name.startswith("for-")}
-    trees = {c: Tree.read(studio.project.state.files[f]) for f, c in chosen.items() if c and f in studio.project.state.files}
+    trees = {
+        c: Tree.read(studio.project.state.files[f]) for f, c in chosen.items() if c and f in studio.project.state.files
+    }
 
     def change(data: dict[str, Any]) -> dict[str, Any]:
         for column, tree in trees.items():
