@@ -10,7 +10,7 @@ import pytest
 
 from shoal.encoding.types import silent
 from shoal.errors import PolicyError
-from shoal.studio.children import Child, TaskFailed
+from shoal.studio.children import Child, TaskFailed, TaskProblem
 from shoal.studio.jobs import Job, Jobs
 from tests.studio.served import PATIENTS, POLICY, ChildHere
 
@@ -25,7 +25,7 @@ class Busy(ChildHere):
         while not self.asked:
             time.sleep(0.01)
         if self.asked > 1:
-            raise TaskFailed.__call__(_stopped())
+            raise TaskFailed(TaskProblem("Stopped"))
         return {"outcome": "the best so far"}
 
     def interrupt(self) -> None:
@@ -33,12 +33,6 @@ class Busy(ChildHere):
 
     def kill(self) -> None:
         self.asked += 2
-
-
-def _stopped() -> Any:
-    from shoal.studio.children import TaskProblem
-
-    return TaskProblem("Stopped")
 
 
 def wait(job: Job) -> Job:
@@ -71,13 +65,15 @@ def test_a_real_child_answers_fails_in_words_and_is_stopped(tmp_path: Path) -> N
 def test_a_search_that_is_stopped_gives_the_best_so_far(tmp_path: Path) -> None:
     import shoal
 
-    shoal.datasets.adult().head(1500).write_csv(tmp_path / "adult.csv")
-    policy = shoal.datasets.policy("adult").replace(algorithm={"name": "shoal", "effort": 1000})
+    shoal.datasets.adult().head(400).write_csv(tmp_path / "adult.csv")
+    models, search = [{"name": "k-anonymity", "k": 3}], {"name": "shoal", "effort": 1000}
+    known = ["age", "education"]
+    policy = shoal.Policy(quasi_identifiers=known, others="drop", models=models, algorithm=search)
     child, out = Child(), tmp_path / "out"
     out.mkdir()
 
     def stop(what: str, done: int, total: int) -> None:
-        if what == "searching" and done > 1:
+        if what == "searching for less loss" and done > 1:
             child.interrupt()
 
     given = {"path": str(tmp_path / "adult.csv"), "text": policy.to_yaml(), "out": str(out), "mapping": False}
