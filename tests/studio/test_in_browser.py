@@ -1,7 +1,7 @@
 """The studio in a real browser: by clicks from a file to an audited release, and whatever people do meanwhile.
 
-One service and one browser for all of it; each test takes up where the one before ended, as a person does. Where there is
-no Chromium (``apt-get install chromium chromium-driver``) all of it is skipped.
+One service and one browser for all of it; each test takes up where the one before ended, as a person does. Where there
+is no Chromium (``apt-get install chromium chromium-driver``) all of it is skipped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,17 @@ pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs Chromium: apt-get install chromium chromium-driver"
 )
 
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
 RECORDS = 1_500
 STEPS = ("data", "columns", "promises", "explore", "risk", "release")
 
@@ -42,20 +52,22 @@ STEPS = ("data", "columns", "promises", "explore", "risk", "release")
 AUDIT = """
 const seen = (one) => one.getClientRects().length && getComputedStyle(one).visibility !== 'hidden';
 const named = (one) => one.ariaLabel || (one.labels && one.labels.length) || one.textContent.trim() || one.title;
-const luminance = (c) => { const p = c.map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-    return .2126 * p[0] + .7152 * p[1] + .0722 * p[2]; };
+const light = (v) => v / 255 <= .03928 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4;
+const luminance = (c) => .2126 * light(c[0]) + .7152 * light(c[1]) + .0722 * light(c[2]);
 const parse = (text) => text.match(/[\\d.]+/g).map(Number);
 const behind = (one) => { for (; one; one = one.parentElement) { const c = parse(getComputedStyle(one).backgroundColor);
     if (c.length < 4 || c[3] > 0) return c; } return parse('255 255 255'); };
 const contrast = (one) => { const a = luminance(parse(getComputedStyle(one).color)), b = luminance(behind(one));
     return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
-const inputs = [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a, summary')].filter(seen);
-const texts = [...document.querySelectorAll('main *, aside *, nav *, header *')].filter((one) => seen(one) &&
-    !one.closest('svg') && !one.disabled && one.tagName !== 'OPTION' && [...one.childNodes].some((c) => c.nodeType === 3 && c.data.trim()));
+const every = (selector) => [...document.querySelectorAll(selector)].filter(seen);
+const inputs = every('input:not([type=hidden]), select, textarea, button, a, summary');
+const written = (one) => [...one.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+const texts = every('main *, aside *, nav *, header *').filter((one) => written(one) &&
+    !one.closest('svg') && !one.disabled && one.tagName !== 'OPTION');
 const ids = [...document.querySelectorAll('[id]')].map((one) => one.id);
 return {
   unnamed: inputs.filter((one) => !named(one)).map((one) => one.outerHTML.slice(0, 120)),
-  faint: texts.filter((one) => contrast(one) < 4.5).map((one) => contrast(one).toFixed(2) + ' ' + one.outerHTML.slice(0, 100)),
+  faint: texts.filter((one) => contrast(one) < 4.5).map((one) => contrast(one) + one.outerHTML.slice(0, 100)),
   tabbed: [...document.querySelectorAll('[tabindex]')].filter((one) => one.tabIndex > 0).length,
   twice: ids.filter((id, place) => ids.indexOf(id) !== place),
   headings: document.querySelectorAll('h1').length, language: document.documentElement.lang,
@@ -79,19 +91,26 @@ class Person:
         return self.until(lambda: self.driver.find_elements(By.CSS_SELECTOR, selector))[0]
 
     def click(self, selector: str) -> None:
-        found = self.find(selector)
+        self.until(lambda: self._click(self.find(selector)))
+
+    def _click(self, found: Any) -> bool:
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
         found.click()
+        return True
 
     def press(self, words: str) -> None:
         """Click the button that says so."""
         xpath = f"//main//button[starts-with(normalize-space(), '{words}')]"
-        found = self.until(lambda: [one for one in self.driver.find_elements(By.XPATH, xpath) if one.is_displayed()])[0]
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-        found.click()
+        self.until(lambda: self._click(self.until(lambda: self.driver.find_elements(By.XPATH, xpath))[0]))
 
     def choose(self, selector: str, value: str) -> None:
-        Select(self.find(selector)).select_by_value(value)
+        self.until(lambda: Select(self.find(selector)).select_by_value(value) is None)
+
+    def type(self, selector: str, text: str) -> None:
+        """Write over what a field holds."""
+        found = self.find(selector)
+        found.clear()
+        found.send_keys(text)
 
     def until(self, condition: Callable[[], Any], seconds: float = 90) -> Any:
         """Wait until something is true of the page."""
@@ -116,7 +135,7 @@ class Person:
 
     @property
     def yaml(self) -> str:
-        value: str = self.driver.find_element(By.ID, "yaml").get_attribute("value")
+        value: str = self.driver.execute_script("return document.getElementById('yaml').value")
         return value
 
     def until_yaml(self, test: Callable[[Policy], bool]) -> None:
@@ -190,21 +209,15 @@ def test_a_hierarchy_is_edited(person: Person) -> None:
 
 def test_an_infeasible_policy_is_relaxed_by_its_button(person: Person) -> None:
     person.go("promises")
-    k = person.find("#m0-k")
-    k.clear()
-    k.send_keys("900\t")
-    person.until_yaml(lambda policy: policy.k == 900)
-    other = person.find("#m1-l")
-    other.clear()
-    other.send_keys("14\t")
-    person.until_yaml(lambda policy: policy.models[1].asked == 14)
+    person.type("#m1-l", "20\t")  # there are 14 occupations
+    person.until_yaml(lambda policy: policy.models[1].asked == 20)
     person.click("button.relax")
     person.reads("Every promise can be kept")
-    assert Policy.from_yaml(person.yaml).models != ()
-    for _ in range(3):
-        person.click("#undo")
-        person.settle()
-    person.until_yaml(lambda policy: policy.k == 10 and policy.models[1].asked == 3)
+    assert Policy.from_yaml(person.yaml).models[1].asked <= 14
+    person.click("#undo")
+    person.until_yaml(lambda policy: policy.models[1].asked == 20)
+    person.click("#undo")
+    person.until_yaml(lambda policy: policy.models[1].asked == 3)
 
 
 def test_another_window_sees_the_change_and_cannot_overwrite_it(person: Person) -> None:
@@ -227,9 +240,7 @@ def test_another_window_sees_the_change_and_cannot_overwrite_it(person: Person) 
 
 def test_a_search_is_stopped_after_a_reload_in_the_middle(person: Person) -> None:
     person.go("promises?algorithm=shoal")
-    effort = person.find("#search-effort")
-    effort.clear()
-    effort.send_keys("1000")
+    person.type("#search-effort", "1000")
     person.press("Search like this")
     person.until_yaml(lambda policy: policy.algorithm.parameters() == {"effort": 1000})
     person.driver.get(f"{person.base}/release")

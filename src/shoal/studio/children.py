@@ -13,8 +13,13 @@ from typing import Any
 
 from shoal.encoding.types import Progress
 from shoal.errors import Infeasible, ShoalError
+from shoal.studio.faults import spell_fault
 
 _CONTEXT = get_context("spawn")  # a fork would take over the threads' locks
+
+
+STOPPED = "Stopped"
+"""The title of what somebody stopped."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,10 @@ class TaskProblem:
     def of(cls, error: BaseException) -> TaskProblem:
         """Return what an error says; nothing of one of ours that is none of these, whose text may hold data."""
         if isinstance(error, KeyboardInterrupt):
-            return cls("Stopped")
+            return cls(STOPPED)
         if not isinstance(error, ShoalError):
-            return cls("Something went wrong inside", ({"what": type(error).__name__},))
-        faults = tuple({**fault.to_dict(), "kind": fault.kind} for fault in error.faults)
+            return cls("Something went wrong inside", (spell_fault({"what": type(error).__name__}),))
+        faults = tuple(map(spell_fault, error.faults))
         if not isinstance(error, Infeasible):
             return cls(error.title, faults)
         ways = tuple({"text": one.text, "yaml": one.policy.to_yaml(), "loss": one.loss} for one in error.relaxations)
@@ -73,7 +78,7 @@ class Child:
                 self._busy = True
             return self._wait(progress)
         except (EOFError, OSError):
-            raise TaskFailed(TaskProblem("Stopped")) from None
+            raise TaskFailed(TaskProblem(STOPPED)) from None
 
     def _wait(self, progress: Progress) -> Any:
         while True:

@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from shoal.errors import PolicyError
-from shoal.studio.children import Child, TaskFailed, TaskProblem
+from shoal.studio.children import STOPPED, Child, TaskFailed, TaskProblem
 from shoal.studio.project import write_private
 
 _AT_ONCE = 2
@@ -86,7 +86,7 @@ class Jobs:
         self._folder, self._lock, self._make_child = folder, Lock(), make_child
         self._children: dict[str, Child] = {}
         self._quick: dict[str, Job] = {}
-        self._waiting: Queue[tuple[Job, dict[str, Any], Callable[[Job], None]] | None] = Queue()
+        self._waiting: Queue[tuple[Job, dict[str, Any], Callable[[Job, str], None]] | None] = Queue()
         self.kept = {job.id: job for job in self._read()}
         self._thread = Thread(target=self._do_quick, daemon=True)
         self._thread.start()
@@ -97,7 +97,9 @@ class Jobs:
 
     # quick: asked again and again, remembered by what was asked
 
-    def ask(self, task: str, arguments: dict[str, Any], then: Callable[[Job], None] = lambda job: None) -> Job:
+    def ask(
+        self, task: str, arguments: dict[str, Any], then: Callable[[Job, str], None] = lambda job, state: None
+    ) -> Job:
         """Return a quick job, begun now unless the same was asked before; others of its kind are not waited for."""
         key = json.dumps([task, arguments], sort_keys=True, default=str)
         with self._lock:
@@ -126,8 +128,9 @@ class Jobs:
                 continue
             if "quick" not in self._children or not self._children["quick"].is_alive:
                 self._children["quick"] = self._make_child()
-            self._run(job, self._children["quick"], arguments)
-            then(job)
+            state = self._run(job, self._children["quick"], arguments)
+            then(job, state)
+            job.state = state
 
     def warm(self) -> None:
         """Let the process for quick jobs begin, and import what it needs."""
@@ -159,14 +162,14 @@ class Jobs:
 
     def _do_long(self, job: Job, arguments: dict[str, Any]) -> None:
         child = self._children[job.id] = self._make_child()
-        try:
-            self._run(job, child, arguments)
-        finally:
-            del self._children[job.id]
-            child.kill()
-            self._keep(job)
+        state = self._run(job, child, arguments)
+        del self._children[job.id]
+        child.kill()
+        self._keep(job, state)
+        job.state = state  # last: who sees it sees the rest
 
-    def _run(self, job: Job, child: Child, arguments: dict[str, Any]) -> None:
+    def _run(self, job: Job, child: Child, arguments: dict[str, Any]) -> str:
+        """Let a child do a job; return how it ended."""
         job.state, job.began = "running", time.time()
 
         def progress(what: str, done: int, total: int) -> None:
@@ -176,12 +179,12 @@ class Jobs:
 
         try:
             job.result = child.run(job.task, arguments, progress)
-            state = "done"
         except TaskFailed as error:
             job.problem = error.problem
-            state = "stopped" if error.problem.title == "Stopped" else "failed"
         job.ended = time.time()
-        job.state = state  # last: who sees it sees the rest
+        if job.problem is None:
+            return "done"
+        return "stopped" if job.problem.title == STOPPED else "failed"
 
     def stop(self, job: Job) -> None:
         """Ask a job to end with the best so far; asked again, end it at once."""
@@ -190,8 +193,9 @@ class Jobs:
             job.stops += 1
             child.interrupt() if job.stops == 1 else child.kill()
 
-    def _keep(self, job: Job) -> None:
-        write_private(self._folder / f"job-{job.id}.json", json.dumps(job.to_dict(), ensure_ascii=False, default=str))
+    def _keep(self, job: Job, state: str = "running") -> None:
+        kept = json.dumps({**job.to_dict(), "state": state}, ensure_ascii=False, default=str)
+        write_private(self._folder / f"job-{job.id}.json", kept)
 
     def of(self, *tasks: str) -> list[Job]:
         """Return the long jobs of some kinds, the newest first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.datastructures import FormData
 
-from shoal.errors import Fault, ShoalError
+from shoal.errors import ShoalError
+from shoal.studio.faults import spell_fault
 from shoal.studio.studio import LARGEST_FORM, Studio
 
 if TYPE_CHECKING:
@@ -132,9 +132,3 @@ def go_to(step: str, anchor: str = "", **query: str) -> RedirectResponse:
 def tell_faults(error: ShoalError) -> dict[str, Any]:
     """Return an error as a page shows it."""
     return {"title": error.title, "faults": [spell_fault(fault) for fault in error.faults]}
-
-
-def spell_fault(fault: Fault | Mapping[str, str]) -> dict[str, str]:
-    """Return a fault in parts that a page sets apart."""
-    parts = fault.to_dict() | {"kind": fault.kind} if isinstance(fault, Fault) else fault
-    return {name: parts.get(name, "") for name in ("what", "where", "got", "hint", "kind")}

@@ -76,9 +76,9 @@ class Studio:
     def _named(self, role: str) -> list[str]:
         return list(list_role(self.project.data, role))
 
-    def _take_profile(self, job: Job) -> None:
+    def _take_profile(self, job: Job, state: str) -> None:
         """Keep what was seen of a table; its draft becomes the policy where there is none."""
-        if job.state != "done" or self.project.state.profile:
+        if state != "done" or self.project.state.profile:
             return
         found = job.result
         history = self.project.state.history

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.encoding.types import Progress
 from shoal.studio.drafts import read_draft
+from shoal.studio.faults import spell_fault
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit
@@ -82,7 +83,7 @@ def _check(path: str, text: str, *, progress: Progress) -> Any:
     from shoal.pipeline.check import check_table
 
     table, policy = _read(path, text)
-    faults = [{**fault.to_dict(), "kind": fault.kind} for fault in check_table(table.table, policy)]
+    faults = [spell_fault(fault) for fault in check_table(table.table, policy)]
     if any(fault["kind"] == "fault" for fault in faults):
         return {"faults": faults, "estimate": None}
     return {"faults": faults, "estimate": estimate_policy(table, policy, progress=progress)}
@@ -108,11 +109,11 @@ def _draw(path: str, text: str, column: str, spec: dict[str, Any] | None, *, pro
     if spec is not None:
         policy = draft_policy(table, column, spec, k=max(policy.k, 2) if policy else 5)
     assert policy is not None
-    faults = [{**fault.to_dict(), "kind": fault.kind} for fault in hierarchy_faults(table, column, policy)]
+    faults = [spell_fault(fault) for fault in hierarchy_faults(table, column, policy)]
     try:
         seen = inspect(table, column, policy)
     except (HierarchyError, PolicyError) as error:
-        return {"drawing": "", "levels": [], "faults": [one.to_dict() for one in error.faults], "nodes": None}
+        return {"drawing": "", "levels": [], "faults": [spell_fault(one) for one in error.faults], "nodes": None}
     cells = seen.levels.codes[:, : len(seen.levels.domain)].tolist()
     rows = list(zip(*([seen.levels.labels[n][i] or "" for i in row] for n, row in enumerate(cells)), strict=True))
     nodes = Tree(rows=rows).nodes if seen.to_dict()["nested"] and len(rows) <= _EDITABLE else None  # type: ignore[call-arg]
@@ -197,7 +198,7 @@ def _describe(audit: Audit) -> dict[str, Any]:
         "sizes_chart": draw_class_sizes(audit.sizes, audit.policy.k if audit.policy.k > 1 else None),
         "smallest": sizes[:1],
         "attacks": describe_attacks(audit),
-        "faults": [{**fault.to_dict(), "kind": fault.kind} for fault in audit.faults],
+        "faults": [spell_fault(fault) for fault in audit.faults],
     }
 
 

@@ -13,8 +13,9 @@ from shoal.policy.roles import Identifier, QuasiIdentifier, Sensitive
 from shoal.registry import Frozen
 from shoal.reporting.svg.sparkline import draw_sparkline
 from shoal.studio.drafts import ROLES, find_role, list_role, set_roles, set_spec
+from shoal.studio.faults import spell_fault
 from shoal.studio.forms import Field, list_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts, spell_fault
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
 from shoal.studio.studio import Studio
 
 routes = APIRouter()

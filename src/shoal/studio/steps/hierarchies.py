@@ -18,8 +18,9 @@ from shoal.hierarchies.tree import Tree
 from shoal.profiling.profile import split_words
 from shoal.registry import describe_family, find
 from shoal.studio.drafts import find_role, list_role, set_hierarchy, set_spec
+from shoal.studio.faults import spell_fault
 from shoal.studio.forms import entry_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts, spell_fault
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
 from shoal.studio.studio import Studio
 
 routes = APIRouter()

@@ -22,8 +22,9 @@ from shoal.studio.drafts import (
     set_entry,
     set_model,
 )
+from shoal.studio.faults import spell_fault
 from shoal.studio.forms import entry_fields, list_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts, spell_fault
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
