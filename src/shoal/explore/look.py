@@ -14,12 +14,12 @@ _ROWS, _BARS, _VALUES = 10, 16, 12
 """So many records, bars of a little histogram, and values are shown."""
 
 
-def describe_columns(table: object) -> list[dict[str, Any]]:
+def describe_each_column(table: object) -> list[dict[str, Any]]:
     """Return what can be said of each column without showing a value.
 
     Examples
     --------
-    >>> described = describe_columns(pl.DataFrame({"sex": ["f", "m", "f", None]}))
+    >>> described = describe_each_column(pl.DataFrame({"sex": ["f", "m", "f", None]}))
     >>> described[0]["facts"], described[0]["bars"]
     ('text, 2 distinct, 1 missing', [2, 1])
     """

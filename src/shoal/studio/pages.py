@@ -45,13 +45,13 @@ StudioOf = Annotated[Studio, Depends(_find_studio)]
 FormOf = Annotated[FormData, Depends(_read_form)]
 
 
-def read_text(form: FormData, name: str, otherwise: str = "") -> str:
+def take_field(form: FormData, name: str, otherwise: str = "") -> str:
     """Return a field of a form as text."""
     value = form.get(name)
     return value if isinstance(value, str) else otherwise
 
 
-def read_texts(form: FormData) -> dict[str, str]:
+def take_fields(form: FormData) -> dict[str, str]:
     """Return all fields of a form that are texts."""
     return {name: value for name, value in form.items() if isinstance(value, str)}
 

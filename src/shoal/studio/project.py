@@ -21,7 +21,7 @@ Edit = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class DataSource:
+class TableSource:
     """A table: what it is called, and where it lies."""
 
     name: str
@@ -30,7 +30,7 @@ class DataSource:
     size: int = 0
 
     @classmethod
-    def of(cls, path: Path) -> DataSource:
+    def of(cls, path: Path) -> TableSource:
         """Return a table that lies on this machine already."""
         return cls(path.name, str(path.resolve()), path.stat().st_size if path.is_file() else 0)
 
@@ -40,7 +40,7 @@ class ProjectState:
     """All that is not in files of its own."""
 
     history: PolicyHistory = field(default_factory=PolicyHistory)
-    source: DataSource | None = None
+    source: TableSource | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Column → why its role was proposed."""
     profile: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class ProjectState:
     def of(cls, data: Mapping[str, Any]) -> ProjectState:
         """Return a state from plain data."""
         history = PolicyHistory(tuple(data["history"]["texts"]), data["history"]["index"])
-        source = None if data["source"] is None else DataSource(**data["source"])
+        source = None if data["source"] is None else TableSource(**data["source"])
         return cls(**{**data, "history": history, "source": source})
 
 

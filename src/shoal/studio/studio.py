@@ -14,7 +14,7 @@ from shoal.policy import Policy
 from shoal.studio.children import Child
 from shoal.studio.drafts import list_role, write_draft
 from shoal.studio.jobs import Job, Jobs
-from shoal.studio.project import DataSource, Project
+from shoal.studio.project import Project, TableSource
 
 LOG = logging.getLogger("shoal.studio")
 """Says what broke and where; never a value, a name of a column, or a token."""
@@ -41,7 +41,7 @@ class Studio:
         self.jobs = Jobs(self.project.make_folder("jobs"), make_child)
         self.largest_upload, self.is_local = largest_upload, is_local
 
-    def open_data(self, source: DataSource) -> None:
+    def open_data(self, source: TableSource) -> None:
         """Take another table; what is known of the old one is forgotten, and an upload that nobody needs deleted."""
         old = self.project.state.source
         self.jobs.forget()
@@ -49,10 +49,10 @@ class Studio:
         if old is not None and old.path != source.path and self._is_uploaded(old):
             Path(old.path).unlink(missing_ok=True)
 
-    def _is_uploaded(self, source: DataSource) -> bool:
+    def _is_uploaded(self, source: TableSource) -> bool:
         return Path(source.path).parent == self.project.folder / "data"
 
-    def require_source(self) -> DataSource:
+    def require_source(self) -> TableSource:
         """Return the table, or raise that there is none yet."""
         source = self.project.state.source
         if source is None:
@@ -117,7 +117,7 @@ class Studio:
 
     def take_data(self, path: Path) -> None:
         """Take a table on this machine, unless it is the one that is open."""
-        source = DataSource.of(path)
+        source = TableSource.of(path)
         if source != self.project.state.source:
             self.open_data(source)
 

@@ -26,18 +26,18 @@ def _warm(*, progress: Progress) -> None:
 def _look(path: str, reading: dict[str, Any], draft: bool, preset: str | None = None, *, progress: Progress) -> Any:
     """Read a table and say what its columns are; with a draft of its policy, if asked."""
     from shoal.engines.detection import read_with_detected
-    from shoal.explore.look import describe_columns
+    from shoal.explore.look import describe_each_column
     from shoal.explore.suggest import suggest
 
     progress("reading", 0, 0)
     if not draft:
         table = _open(path, reading)
-        return {"records": table.table.records, "columns": describe_columns(table), "draft": None, "reasons": {}}
+        return {"records": table.table.records, "columns": describe_each_column(table), "draft": None, "reasons": {}}
     frame, _ = read_with_detected(path, **reading)
     progress("drafting a policy", 0, 0)
     drafted = suggest(path, preset=preset, **reading)
     found = {"draft": drafted.policy.to_dict(), "reasons": dict(drafted.reasons)}
-    return {"records": frame.height, "columns": describe_columns(frame), **found}
+    return {"records": frame.height, "columns": describe_each_column(frame), **found}
 
 
 @lru_cache(maxsize=2)

@@ -15,7 +15,7 @@ from shoal.reporting.svg.sparkline import draw_sparkline
 from shoal.studio.drafts import ROLES, find_role, list_role, set_roles, set_spec
 from shoal.studio.faults import spell_fault
 from shoal.studio.forms import Field, list_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field, take_fields
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -68,14 +68,14 @@ def change_role(studio: StudioOf, form: FormOf) -> Response:
     names = [name for name in form.getlist("column") if isinstance(name, str)]
     if not names:
         raise PolicyError("choose columns first")
-    studio.project.edit(lambda data: set_roles(data, names, read_text(form, "role")))
+    studio.project.edit(lambda data: set_roles(data, names, take_field(form, "role")))
     return go_to("columns")
 
 
 @routes.post("/columns/rest")
 def change_rest(studio: StudioOf, form: FormOf) -> Response:
     """Say what becomes of columns without a role, and whom a record is about."""
-    said = {name: read_text(form, name) or None for name in ("others", "subject")}
+    said = {name: take_field(form, name) or None for name in ("others", "subject")}
     studio.project.edit(lambda data: {**data, **said})
     return go_to("columns")
 
@@ -104,7 +104,7 @@ def _fields_of(role: str, spec: Mapping[str, Any]) -> list[Field]:
 @routes.post("/columns/details")
 def change_details(studio: StudioOf, form: FormOf) -> Response:
     """Say it."""
-    column, typed = read_text(form, "column"), read_texts(form)
+    column, typed = take_field(form, "column"), take_fields(form)
     role = find_role(studio.project.data, column)
     fields = _fields_of(role, {}) if role in _MODELS else []
     said = {field.name: None for field in fields} | read_values(fields, typed)

@@ -14,8 +14,8 @@ from shoal.encoding.read_options import ReadOptions
 from shoal.errors import TableError
 from shoal.studio.drafts import write_draft
 from shoal.studio.forms import list_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_texts
-from shoal.studio.project import DataSource
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_fields
+from shoal.studio.project import TableSource
 from shoal.studio.studio import ENDINGS, Studio
 
 routes = APIRouter()
@@ -65,7 +65,7 @@ async def upload_table(request: Request, studio: StudioOf) -> Response:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    studio.open_data(DataSource(name, str(path), size))
+    studio.open_data(TableSource(name, str(path), size))
     return go_to("data")
 
 
@@ -99,7 +99,7 @@ async def _receive(request: Request, path: Path, most: int) -> int:
 @routes.post("/data/reading")
 def change_reading(studio: StudioOf, form: FormOf) -> Response:
     """Have the file read in another way: it is looked at anew."""
-    typed = read_texts(form)
+    typed = take_fields(form)
     fresh = [field for field in list_fields(ReadOptions) if field.name != "columns"]
     said = {**{k: v for k, v in studio.reading.items() if k == "columns"}, **read_values(fresh, typed)}
     ReadOptions(**said)
@@ -112,5 +112,5 @@ def change_reading(studio: StudioOf, form: FormOf) -> Response:
 @routes.post("/data/draft")
 def draft_anew(studio: StudioOf, form: FormOf) -> Response:
     """Draft a policy from the table; the old one can be had back."""
-    studio.draft(read_texts(form).get("preset") or None)
+    studio.draft(take_fields(form).get("preset") or None)
     return go_to("data")

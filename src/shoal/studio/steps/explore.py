@@ -16,7 +16,7 @@ from shoal.reporting.svg.bars import draw_pairs
 from shoal.reporting.svg.lines import Panel, draw_panels
 from shoal.studio.drafts import list_role, read_draft, set_entry, set_hierarchy, write_draft
 from shoal.studio.jobs import Job
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -63,7 +63,7 @@ def _draw_preview(job: Job) -> str:
 def compare_algorithms(studio: StudioOf, form: FormOf) -> Response:
     """Run the chosen algorithms at the chosen k."""
     try:
-        values = [int(part) for part in read_text(form, "k").split(",") if part.strip()]
+        values = [int(part) for part in take_field(form, "k").split(",") if part.strip()]
     except ValueError:
         raise PolicyError("must be whole numbers with commas between them", where="k") from None
     names = [name for name in form.getlist("algorithm") if isinstance(name, str)]
@@ -129,7 +129,7 @@ def compare_versions(studio: StudioOf, form: FormOf) -> Response:
     known = list_versions(studio)
     chosen = [name for name in form.getlist("version") if isinstance(name, str) and name in known]
     texts = {known[name]: find_version(studio, name) for name in chosen}
-    other = read_text(form, "other").strip()
+    other = take_field(form, "other").strip()
     if other:
         texts["the policy that was pasted"] = write_draft(read_draft(other))
     if len(texts) < 2:

@@ -20,7 +20,7 @@ from shoal.registry import describe_family, find
 from shoal.studio.drafts import find_role, list_role, set_hierarchy, set_spec
 from shoal.studio.faults import spell_fault
 from shoal.studio.forms import entry_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field, take_fields
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -57,8 +57,8 @@ def draw_column(studio: StudioOf, column: str) -> Response:
 @routes.post("/columns/hierarchy/try")
 def try_hierarchy(studio: StudioOf, form: FormOf) -> Response:
     """Draw a hierarchy as it would be; nothing is changed."""
-    column, method = read_text(form, "column"), read_text(form, "method")
-    return _draw(studio, column, {"hierarchy": method, **_read_parameters(method, read_texts(form))})
+    column, method = take_field(form, "column"), take_field(form, "method")
+    return _draw(studio, column, {"hierarchy": method, **_read_parameters(method, take_fields(form))})
 
 
 def _read_parameters(method: str, typed: Mapping[str, str]) -> dict[str, Any]:
@@ -101,8 +101,8 @@ def compare_hierarchies(studio: StudioOf, column: str) -> Response:
 @routes.post("/columns/hierarchy")
 def change_hierarchy(studio: StudioOf, form: FormOf) -> Response:
     """Take the hierarchy that was built."""
-    column, method = read_text(form, "column"), read_text(form, "method")
-    parameters = _read_parameters(method, read_texts(form)) if method else {}
+    column, method = take_field(form, "column"), take_field(form, "method")
+    parameters = _read_parameters(method, take_fields(form)) if method else {}
     if method:
         find("hierarchies", method)(**parameters)
     studio.project.edit(lambda data: set_hierarchy(data, column, method or None, parameters))
@@ -112,15 +112,15 @@ def change_hierarchy(studio: StudioOf, form: FormOf) -> Response:
 @routes.post("/columns/hierarchy/edit")
 def edit_hierarchy(studio: StudioOf, form: FormOf) -> Response:
     """Rename, merge or move labels of the column's tree."""
-    column, way = read_text(form, "column"), read_text(form, "way")
+    column, way = take_field(form, "column"), take_field(form, "way")
     nodes = _find_nodes(studio, column)
     names = [name for name in form.getlist("label") if isinstance(name, str)]
     if way == "rename":
-        nodes = rename_label(nodes, read_text(form, "one"), read_text(form, "name").strip())
+        nodes = rename_label(nodes, take_field(form, "one"), take_field(form, "name").strip())
     elif way == "merge":
-        nodes = merge_labels(nodes, names, read_text(form, "name").strip())
+        nodes = merge_labels(nodes, names, take_field(form, "name").strip())
     else:
-        nodes = move_label(nodes, read_text(form, "moved").strip(), read_text(form, "under"))
+        nodes = move_label(nodes, take_field(form, "moved").strip(), take_field(form, "under"))
     studio.project.edit(lambda data: set_hierarchy(data, column, "tree", Tree(nodes=nodes).parameters()))
     return go_to("columns/hierarchy", column=column)
 
@@ -139,7 +139,7 @@ def _find_nodes(studio: Studio, column: str) -> dict[str, Any]:
 @routes.post("/columns/boundaries")
 def change_boundaries(studio: StudioOf, form: FormOf) -> Response:
     """Say which labels a column is never generalized above."""
-    column = read_text(form, "column")
+    column = take_field(form, "column")
     labels = [name for name in form.getlist("label") if isinstance(name, str)]
     studio.project.edit(lambda data: set_spec(data, column, boundaries=labels or None))
     return go_to("columns/hierarchy", column=column)
@@ -201,7 +201,9 @@ def _tell_file(name: str, path: Path, columns: list[str]) -> dict[str, Any]:
 @routes.post("/columns/files")
 def take_files(studio: StudioOf, form: FormOf) -> Response:
     """Use reviewed files for the columns that were chosen; the others are kept aside."""
-    chosen = {name.removeprefix("for-"): column for name, column in read_texts(form).items() if name.startswith("for-")}
+    chosen = {
+        name.removeprefix("for-"): column for name, column in take_fields(form).items() if name.startswith("for-")
+    }
     trees = {
         c: Tree.read(studio.project.state.files[f]) for f, c in chosen.items() if c and f in studio.project.state.files
     }

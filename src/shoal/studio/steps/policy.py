@@ -8,13 +8,13 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from shoal.encoding import yaml as notation
 from shoal.errors import PolicyError
 from shoal.studio.guard import Doorkeeper
-from shoal.studio.pages import STEPS, FormOf, StudioOf, fill_fragment, go_to, read_text
+from shoal.studio.pages import STEPS, FormOf, StudioOf, fill_fragment, go_to, take_field
 
 routes = APIRouter()
 
 
 def _back(form: FormOf) -> Response:
-    step = read_text(form, "step", "columns")
+    step = take_field(form, "step", "columns")
     return go_to(step if step in STEPS else "columns")
 
 
@@ -33,9 +33,9 @@ def tell_state(studio: StudioOf) -> Response:
 @routes.post("/policy")
 def write_policy(studio: StudioOf, form: FormOf) -> Response:
     """Take the policy as it was written by hand."""
-    revision = read_text(form, "revision")
+    revision = take_field(form, "revision")
     try:
-        studio.take_text(read_text(form, "text"), int(revision) if revision.isdigit() else None)
+        studio.take_text(take_field(form, "text"), int(revision) if revision.isdigit() else None)
     except notation.Error as error:
         raise PolicyError("is not YAML", got=" ".join(notation.explain_error(error).split())) from None
     return _back(form)
@@ -82,10 +82,10 @@ def show_login() -> Response:
 
 
 @routes.post("/login")
-def log_in(request: Request, form: FormOf) -> Response:
+def log_in_by_password(request: Request, form: FormOf) -> Response:
     """Let in who knows the password."""
     keeper: Doorkeeper = request.app.state.keeper
-    if keeper.takes(read_text(form, "password")):
+    if keeper.takes(take_field(form, "password")):
         return keeper.let_in(RedirectResponse("/", 303))
     page = fill_fragment("login", said="That is not the password, or it was asked too soon after another try.")
     return Response(page.body, 403, media_type="text/html")

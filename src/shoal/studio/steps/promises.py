@@ -24,7 +24,7 @@ from shoal.studio.drafts import (
 )
 from shoal.studio.faults import spell_fault
 from shoal.studio.forms import entry_fields, list_fields, read_values
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text, read_texts
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field, take_fields
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -89,11 +89,11 @@ def show_conflicts(studio: StudioOf) -> Response:
 @routes.post("/promises/relax")
 def relax(studio: StudioOf, form: FormOf) -> Response:
     """Take one of the changes that were tried and work."""
-    job, number = studio.ask("check"), read_text(form, "number")
+    job, number = studio.ask("check"), take_field(form, "number")
     ways = () if job.problem is None else job.problem.relaxations
     if not number.isdigit() or int(number) >= len(ways):
         raise PolicyError("the policy was changed meanwhile", hint="look at what would work now")
-    revision = read_text(form, "revision")
+    revision = take_field(form, "revision")
     studio.project.set_text(ways[int(number)]["yaml"], int(revision) if revision.isdigit() else None)
     return go_to("promises")
 
@@ -101,7 +101,7 @@ def relax(studio: StudioOf, form: FormOf) -> Response:
 @routes.post("/promises/model")
 def change_model(studio: StudioOf, form: FormOf) -> Response:
     """Ask for another value, for one promise more, or for one less."""
-    typed, name, number = read_texts(form), read_text(form, "name"), read_text(form, "number")
+    typed, name, number = take_fields(form), take_field(form, "name"), take_field(form, "number")
     if "drop" in typed:
         studio.project.edit(lambda data: drop_model(data, int(number)))
         return go_to("promises")
@@ -122,14 +122,14 @@ def _sensitive(studio: Studio) -> list[str]:
 @routes.post("/promises/preset")
 def choose_preset(studio: StudioOf, form: FormOf) -> Response:
     """Follow a published rule."""
-    studio.project.edit(lambda data: follow_preset(data, read_text(form, "preset")))
+    studio.project.edit(lambda data: follow_preset(data, take_field(form, "preset")))
     return go_to("promises")
 
 
 @routes.post("/promises/search")
 def change_search(studio: StudioOf, form: FormOf) -> Response:
     """Choose the search, and how hard it tries."""
-    name, typed = read_text(form, "name"), read_texts(form)
+    name, typed = take_field(form, "name"), take_fields(form)
     values = read_values(entry_fields("algorithms", name, {}), typed)
     find("algorithms", name)(**values)
     studio.project.edit(lambda data: set_entry(data, "algorithm", name, values))
@@ -139,7 +139,7 @@ def change_search(studio: StudioOf, form: FormOf) -> Response:
 @routes.post("/promises/rest")
 def change_publishing(studio: StudioOf, form: FormOf) -> Response:
     """Say how many records may be suppressed, and how classes are published."""
-    typed = read_texts(form)
+    typed = take_fields(form)
     try:
         most = float(typed.get("max_suppressed") or 0) / 100
     except ValueError:
@@ -153,6 +153,6 @@ def change_publishing(studio: StudioOf, form: FormOf) -> Response:
 def change_context(studio: StudioOf, form: FormOf) -> Response:
     """State what a board asks for."""
     fields = list_fields(Context)
-    said = {field.name: None for field in fields} | read_values(fields, read_texts(form))
+    said = {field.name: None for field in fields} | read_values(fields, take_fields(form))
     studio.project.edit(lambda data: set_context(data, said))
     return go_to("promises")

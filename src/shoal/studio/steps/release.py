@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from shoal.errors import PolicyError, TableError
 from shoal.studio.jobs import Job
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -81,7 +81,7 @@ def watch_release(studio: StudioOf, job: str) -> Response:
 @routes.post("/jobs/stop")
 def stop_job(studio: StudioOf, form: FormOf) -> Response:
     """Ask a job to end with the best so far; asked again, end it at once."""
-    job = _require(studio, read_text(form, "job"))
+    job = _require(studio, take_field(form, "job"))
     studio.jobs.stop(job)
     step = {"release": "release", "attack": "risk"}.get(job.task, "explore")
     return go_to(step, job=job.id)
@@ -90,14 +90,14 @@ def stop_job(studio: StudioOf, form: FormOf) -> Response:
 @routes.post("/release/forget")
 def forget(studio: StudioOf, form: FormOf) -> Response:
     """Delete a release of the history."""
-    studio.forget_release(_require(studio, read_text(form, "job")))
+    studio.forget_release(_require(studio, take_field(form, "job")))
     return go_to("release")
 
 
 @routes.post("/release/restore")
 def restore(studio: StudioOf, form: FormOf) -> Response:
     """Take the policy of an earlier release again."""
-    job = _require(studio, read_text(form, "job"))
+    job = _require(studio, take_field(form, "job"))
     studio.project.set_text(str(job.told["text"]))
     return go_to("release", job=job.id)
 

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from shoal.errors import PolicyError
 from shoal.registry import describe_family
 from shoal.studio.jobs import Job
-from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, read_text
+from shoal.studio.pages import FormOf, StudioOf, fill_fragment, fill_page, go_to, take_field
 from shoal.studio.studio import Studio
 
 routes = APIRouter()
@@ -46,7 +46,7 @@ def show_risk_before(studio: StudioOf) -> Response:
 @routes.post("/risk/attack")
 def attack_release(studio: StudioOf, form: FormOf) -> Response:
     """Let attackers try a release."""
-    made = _newest(studio, read_text(form, "release"))
+    made = _newest(studio, take_field(form, "release"))
     if made is None:
         raise PolicyError("there is no release yet", hint="make one first")
     names = [name for name in form.getlist("attack") if isinstance(name, str)]
