@@ -29,6 +29,8 @@ def test_a_table_is_uploaded_looked_at_and_drafted(tmp_path: Path) -> None:
     assert "Drop a file here" in served.get("/data").text
     upload(served, "../../etc/patients.csv", PATIENTS.encode())
     assert "6 records" in served.wait("/data/looking")
+    assert "data-reload" in served.get("/data/looking", seen="0").text  # a page from before knows no columns
+    assert "data-reload" not in served.get("/data/looking", seen=str(served.studio.project.state.revision)).text
     source = served.studio.project.state.source
     assert source is not None and source.name == "patients.csv"
     assert Path(source.path).parent == served.studio.project.folder / "data" and "patients" not in source.path

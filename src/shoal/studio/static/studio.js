@@ -6,6 +6,7 @@ const find = (selector, root = document) => root.querySelector(selector);
 const every = (selector, root = document) => [...root.querySelectorAll(selector)];
 const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 const headers = { "X-Fragment": "1" };
+const broken = '<p class="bad">Something went wrong inside. Load the page again.</p>';
 let timers = [];
 
 function say(text) {
@@ -88,7 +89,7 @@ async function reload(place) {
       : await fetch(place.dataset.load, { headers });
     const text = await answer.text();
     if (!place.isConnected) return;
-    answer.ok ? fill(place, text) : fill(place, find(".problem", parse(text)) ? text : "");
+    fill(place, answer.ok || find(".problem", parse(text)) ? text : broken);
     find("#offline").hidden = true;
   } catch {
     offline();

@@ -33,11 +33,11 @@ def _fields(studio: Studio) -> list[object]:
 
 
 @routes.get("/data/looking")
-def watch_looking(studio: StudioOf) -> Response:
-    """Show how looking at the table goes."""
-    job = studio.look()
-    state = studio.project.state
-    return fill_fragment("looking", job=job, profile=state.profile, source=state.source)
+def watch_looking(studio: StudioOf, seen: int | None = None) -> Response:
+    """Show how looking at the table goes; a page that was shown before that was done is to be loaded again."""
+    job, state = studio.look(), studio.project.state
+    is_old = bool(state.profile) and seen not in (None, state.revision)
+    return fill_fragment("looking", job=job, profile=state.profile, is_old=is_old)
 
 
 @routes.get("/data/rows")
