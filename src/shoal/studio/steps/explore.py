@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from shoal.algorithms.full_domain.fixed_levels import FixedLevels
 from shoal.errors import PolicyError
+from shoal.policy import Policy
 from shoal.registry import describe_family
 from shoal.reporting.svg.bars import draw_pairs
 from shoal.reporting.svg.lines import Panel, draw_panels
@@ -48,15 +49,19 @@ def preview_losses(studio: StudioOf) -> Response:
     job, checked = studio.ask("preview", values=KS), studio.ask("check")
     chart, columns, estimate = "", "", checked.result["estimate"] if checked.state == "done" else None
     if job.state == "done":
-        chart = _draw_preview(job)
+        chart = _draw_preview(job, studio.project.policy(), estimate)
     if estimate:
         columns = draw_pairs([(n, None, lost) for n, lost in estimate["columns"].items()], "Loss of each column")
     return fill_fragment("preview", job=job, chart=chart, columns=columns, estimate=estimate)
 
 
-def _draw_preview(job: Job) -> str:
-    points = [(row["k"], row["loss"]) for row in job.result["rows"] if row["loss"] is not None]
-    return draw_panels([Panel(job.result["loss"], "k", {"quick search": points})], "About what is lost at each k")
+def _draw_preview(job: Job, policy: Policy, estimate: Mapping[str, Any] | None) -> str:
+    """Draw what is lost at each k, and what the policy's own search loses at its k."""
+    rows = [row for row in job.result["rows"] if row["loss"] is not None]
+    lines = {f"{row['algorithm']}, in moments": [(one["k"], one["loss"]) for one in rows] for row in rows[:1]}
+    if estimate and policy.k > 1:
+        lines[f"{policy.algorithm.key()} without effort, at your k"] = [(policy.k, estimate["loss"])]
+    return draw_panels([Panel(job.result["loss"], "k", lines)], "About what is lost at each k") if lines else ""
 
 
 @routes.post("/explore/compare")
