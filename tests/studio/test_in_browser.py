@@ -1,7 +1,7 @@
 """The studio in a real browser: by clicks from a file to an audited release, and whatever people do meanwhile.
 
-One service and one browser for all of it; each test takes up where the one before ended, as a person does. Where there
-is no Chromium (``apt-get install chromium chromium-driver``) all of it is skipped.
+One test, one service, one browser: each part takes up where the one before ended, as a person does. Where there is no
+Chromium (``apt-get install chromium chromium-driver``) all of it is skipped.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class Person:
         return [one["message"] for one in self.driver.get_log("browser") if one["level"] == "SEVERE"]
 
 
-@pytest.fixture(scope="module")
-def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
-    folder = tmp_path_factory.mktemp("studio")
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    folder = tmp_path
     shoal.datasets.adult().head(RECORDS).write_csv(folder / "adult.csv")
     command = [sys.executable, "-c", "from shoal.cli import run; run()", "studio", "--no-open", "--project", "project"]
     service = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
@@ -170,7 +170,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
         service.wait(30)
 
 
-def test_a_table_is_uploaded_and_drafted(person: Person) -> None:
+def a_table_is_uploaded_and_drafted(person: Person) -> None:
     person.find("#table-file").send_keys(str(person.folder / "adult.csv"))
     assert person.reads("1,500 records, 15 columns")
     person.go("columns")
@@ -179,7 +179,7 @@ def test_a_table_is_uploaded_and_drafted(person: Person) -> None:
     assert "age" in policy.quasi_identifiers and policy.models
 
 
-def test_a_policy_written_by_hand_is_applied_and_clicks_change_it(person: Person) -> None:
+def a_policy_written_by_hand_is_applied_and_clicks_change_it(person: Person) -> None:
     text = shoal.datasets.policy("adult").to_yaml()
     person.driver.execute_script("document.getElementById('yaml').value = arguments[0]", text)
     person.click("#apply")
@@ -195,7 +195,7 @@ def test_a_policy_written_by_hand_is_applied_and_clicks_change_it(person: Person
     person.until_yaml(lambda policy: "race" in policy.quasi_identifiers)
 
 
-def test_a_hierarchy_is_edited(person: Person) -> None:
+def a_hierarchy_is_edited(person: Person) -> None:
     person.go("columns/hierarchy?column=education")
     person.reads("It covers every value")
     Select(person.find("#one")).select_by_visible_text("School")
@@ -207,7 +207,7 @@ def test_a_hierarchy_is_edited(person: Person) -> None:
     assert person.driver.find_element(By.CSS_SELECTOR, "#drawing svg").size["height"] > 100
 
 
-def test_an_infeasible_policy_is_relaxed_by_its_button(person: Person) -> None:
+def an_infeasible_policy_is_relaxed_by_its_button(person: Person) -> None:
     person.go("promises")
     person.type("#m1-l", "20\t")  # there are 14 occupations
     person.until_yaml(lambda policy: policy.models[1].asked == 20)
@@ -220,7 +220,7 @@ def test_an_infeasible_policy_is_relaxed_by_its_button(person: Person) -> None:
     person.until_yaml(lambda policy: policy.models[1].asked == 3)
 
 
-def test_another_window_sees_the_change_and_cannot_overwrite_it(person: Person) -> None:
+def another_window_sees_the_change_and_cannot_overwrite_it(person: Person) -> None:
     person.go("columns")
     first = person.driver.current_window_handle
     person.driver.switch_to.new_window("tab")
@@ -238,7 +238,7 @@ def test_another_window_sees_the_change_and_cannot_overwrite_it(person: Person) 
     assert not [one for one in person.console() if "422" not in one]
 
 
-def test_a_search_is_stopped_after_a_reload_in_the_middle(person: Person) -> None:
+def a_search_is_stopped_after_a_reload_in_the_middle(person: Person) -> None:
     person.go("promises?algorithm=shoal")
     person.type("#search-effort", "1000")
     person.press("Search like this")
@@ -255,7 +255,7 @@ def test_a_search_is_stopped_after_a_reload_in_the_middle(person: Person) -> Non
     person.until_yaml(lambda policy: policy.algorithm.key() == "mondrian")
 
 
-def test_the_release_has_the_bytes_of_the_command_line(person: Person, tmp_path: Path) -> None:
+def the_release_has_the_bytes_of_the_command_line(person: Person) -> None:
     person.driver.get(f"{person.base}/release")
     person.find("#made")
     person.click("#run")
@@ -267,14 +267,12 @@ def test_the_release_has_the_bytes_of_the_command_line(person: Person, tmp_path:
     assert shoal.audit(made / "release" / "release.csv", made / "policy.yaml").holds
     assert person.yaml == (made / "policy.yaml").read_text()
     (data,) = (person.folder / "project" / "data").iterdir()
-    run("anonymize", data, "--policy", made / "policy.yaml", "--out", tmp_path / "out", check=0)
-    for path in (tmp_path / "out").iterdir():
+    run("anonymize", data, "--policy", made / "policy.yaml", "--out", person.folder / "out", check=0)
+    for path in (person.folder / "out").iterdir():
         assert path.read_bytes() == (made / "release" / path.name).read_bytes(), path.name
 
 
-@pytest.mark.parametrize("width", [1400, 700])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_step_can_be_read_and_reached_by_all(person: Person, width: int, theme: str) -> None:
+def every_step_can_be_read_and_reached_by_all(person: Person, width: int, theme: str) -> None:
     person.console()
     features = [{"name": "prefers-color-scheme", "value": theme}]
     person.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -295,14 +293,14 @@ def test_every_step_can_be_read_and_reached_by_all(person: Person, width: int, t
     assert person.console() == []
 
 
-def test_nothing_was_asked_of_another_host(person: Person) -> None:
+def nothing_was_asked_of_another_host(person: Person) -> None:
     asked = [one["message"] for one in person.driver.get_log("performance") if "requestWillBeSent" in one["message"]]
     urls = [json.loads(one)["message"]["params"].get("request", {}).get("url", "") for one in asked]
     assert len(urls) > 50
     assert {url for url in urls if url and not url.startswith((person.base, "data:", "chrome", "about:"))} == set()
 
 
-def test_markup_in_cells_and_names_is_inert(person: Person) -> None:
+def markup_in_cells_and_names_is_inert(person: Person) -> None:
     hostile = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
     table = (
         shoal.datasets.patients().head(4).with_columns(shoal.datasets.patients()["age"].cast(pl.String).alias(hostile))
@@ -321,3 +319,18 @@ def test_markup_in_cells_and_names_is_inert(person: Person) -> None:
         raise AssertionError("a script ran")
     except WebDriverException:
         pass
+
+
+def test_a_person_works_through_all_of_it(person: Person) -> None:
+    a_table_is_uploaded_and_drafted(person)
+    a_policy_written_by_hand_is_applied_and_clicks_change_it(person)
+    a_hierarchy_is_edited(person)
+    an_infeasible_policy_is_relaxed_by_its_button(person)
+    another_window_sees_the_change_and_cannot_overwrite_it(person)
+    a_search_is_stopped_after_a_reload_in_the_middle(person)
+    the_release_has_the_bytes_of_the_command_line(person)
+    for width in (1400, 700):
+        for theme in ("light", "dark"):
+            every_step_can_be_read_and_reached_by_all(person, width, theme)
+    nothing_was_asked_of_another_host(person)
+    markup_in_cells_and_names_is_inert(person)

@@ -43,6 +43,7 @@ def wait(job: Job) -> Job:
     raise AssertionError(job)
 
 
+@pytest.mark.slow
 def test_a_real_child_answers_fails_in_words_and_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text(PATIENTS)
     child, path = Child(), str(tmp_path / "table.csv")
@@ -62,6 +63,7 @@ def test_a_real_child_answers_fails_in_words_and_is_stopped(tmp_path: Path) -> N
         child.run("rows", {"path": path, "reading": {}}, silent)
 
 
+@pytest.mark.slow
 def test_a_search_that_is_stopped_gives_the_best_so_far(tmp_path: Path) -> None:
     import shoal
 

@@ -176,6 +176,7 @@ def test_conflicts_are_told_and_a_relaxation_is_one_click(served: Served) -> Non
     assert served.post("/promises/relax", number="0", revision=revision).status_code == 422  # another policy by now
 
 
+@pytest.mark.slow
 def test_explore(served: Served) -> None:
     assert "cannot be kept" in served.wait("/explore/preview")  # k = 10 of 6 records
     page = served.post("/explore/compare", k="2, 3", algorithm=["mondrian"])
@@ -192,6 +193,7 @@ def test_explore(served: Served) -> None:
     assert served.post("/explore/compare", k="two", algorithm="mondrian").status_code == 422
 
 
+@pytest.mark.slow
 def test_the_release_is_byte_for_byte_that_of_the_command_line(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +226,7 @@ def test_the_release_is_byte_for_byte_that_of_the_command_line(
     assert not made.exists() and "Release 1" not in served.get("/release").text
 
 
+@pytest.mark.slow
 def test_markup_in_names_and_cells_is_text(tmp_path: Path) -> None:
     names = pl.DataFrame(
         {HOSTILE: ["a", HOSTILE, "b", "c"], "age": [21, 22, 31, 32], "illness": [HOSTILE, "x", "y", "z"]}
