@@ -59,7 +59,7 @@ def _draw_preview(job: Job, policy: Policy, estimate: Mapping[str, Any] | None) 
     """Draw what is lost at each k, and what the policy's own search loses at its k."""
     rows = [row for row in job.result["rows"] if row["loss"] is not None]
     lines = {f"{row['algorithm']}, in moments": [(one["k"], one["loss"]) for one in rows] for row in rows[:1]}
-    if estimate and policy.k > 1:
+    if estimate and policy.k > 1 and policy.algorithm.key() not in {row["algorithm"] for row in rows}:
         lines[f"{policy.algorithm.key()} without effort, at your k"] = [(policy.k, estimate["loss"])]
     return draw_panels([Panel(job.result["loss"], "k", lines)], "About what is lost at each k") if lines else ""
 
