@@ -12,7 +12,7 @@ from queue import Queue
 from threading import Lock, Thread
 from typing import Any
 
-from shoal.errors import PolicyError
+from shoal.errors import PolicyError, ShoalError
 from shoal.studio.children import STOPPED, Child, TaskFailed, TaskProblem
 from shoal.studio.project import write_private
 
@@ -129,7 +129,10 @@ class Jobs:
             if "quick" not in self._children or not self._children["quick"].is_alive:
                 self._children["quick"] = self._make_child()
             state = self._run(job, self._children["quick"], arguments)
-            then(job, state)
+            try:
+                then(job, state)
+            except (OSError, ShoalError) as error:  # a full disk ends one job, not all that come after it
+                job.problem, state = TaskProblem.of(error), "failed"
             job.state = state
 
     def warm(self) -> None:
@@ -165,8 +168,10 @@ class Jobs:
         state = self._run(job, child, arguments)
         del self._children[job.id]
         child.kill()
-        self._keep(job, state)
-        job.state = state  # last: who sees it sees the rest
+        try:
+            self._keep(job, state)
+        finally:
+            job.state = state  # last: who sees it sees the rest
 
     def _run(self, job: Job, child: Child, arguments: dict[str, Any]) -> str:
         """Let a child do a job; return how it ended."""
