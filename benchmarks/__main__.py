@@ -41,6 +41,7 @@ NAMES = (
     "spark",
     "gateway",
     "gateway_attacks",
+    "studio",
 )
 
 

@@ -58,6 +58,7 @@ def test_every_command_is_told_and_exists() -> None:
         "gateway-key",
         "gateway-ledger",
         "query",
+        "studio",
         "demo",
     ):
         assert re.search(rf"│ {command} ", done.stdout), command

@@ -6,8 +6,9 @@ independent :func:`audit` counts the published table again, and nothing leaves t
 The way data goes: ``read → roles → encode & count → search → recode → publish → audit → report``.
 
 ==================================  =======================================================================
-``cli``, ``gateway``, ``sklearn``,  the doors: policy in, release out
-``spark``
+``cli``, ``gateway``, ``studio``,   the doors: policy in, release out
+``sklearn``, ``spark``
+``serving``                         what services that listen share
 ``explore``, ``importers``          lattices, comparisons, hierarchies, draft policies; other tools' policies
 ``pipeline``                        the road: prepare, encode, solve, publish, verify, write
 ``reporting``                       an audit, told to people

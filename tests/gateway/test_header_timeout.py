@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from shoal.gateway import header_timeout
 from shoal.gateway.logs import Log
 from shoal.gateway.server import choose_protocol
+from shoal.serving import header_timeout
 
 pytestmark = pytest.mark.service
 
@@ -108,7 +108,7 @@ def test_a_large_body_is_no_large_head(line: socket.socket) -> None:
 
 
 def test_where_it_cannot_be_had_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shoal.gateway.write_timeout", None)
+    monkeypatch.setitem(sys.modules, "shoal.serving.write_timeout", None)
     told = io.StringIO()
     assert choose_protocol(Log(told)) == "auto"
     assert "slow clients are waited for" in told.getvalue()

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 import uvicorn
 
-from shoal.gateway import header_timeout, unread, write_timeout
-from shoal.gateway.write_timeout import WriteTimeout
+from shoal.gateway import unread
+from shoal.serving import header_timeout, write_timeout
+from shoal.serving.write_timeout import WriteTimeout
 from tests.gateway.conftest import Memory
 from tests.gateway.served import KEYS, Served, clients, example, served
 

@@ -29,6 +29,7 @@ from shoal.cli.options import (
     refuse_with_memory,
 )
 from shoal.cli.policy import app as policy_app
+from shoal.cli.studio import studio
 from shoal.cli.terminal import print_text
 from shoal.encoding.progress import watch_progress
 
@@ -278,6 +279,7 @@ app.command("import")(import_project)
 app.command()(gateway)
 app.command(name="gateway-key")(gateway_key)
 app.command()(query)
+app.command()(studio)
 
 
 @app.command()

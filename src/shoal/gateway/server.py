@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import MissingExtra, PolicyError, Unavailable
+from shoal.errors import MissingExtra
 from shoal.gateway.config import GatewayConfig
 from shoal.gateway.logs import Log, LogHandler
 from shoal.gateway.worker import GARBAGE
 from shoal.gateway.workers import ProcessWorkers
+from shoal.serving.listening import LOCAL, find_protocol, open_socket, require_certificate
 
 if TYPE_CHECKING:
     import uvicorn
 
 _GRACE = 10
 """Seconds that open requests have to end when the service is told to."""
-_LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(
@@ -44,10 +42,10 @@ def serve(
     log = Log()
     workers = ProcessWorkers(config, log)
     server = _create_server(config, log, workers, tls_cert, tls_key)
-    with _listen(host, port) as listening:
+    with open_socket(host, port) as listening:
         workers.launch()
         log.write("started", host=host, port=listening.getsockname()[1], tls=tls_cert is not None)
-        if tls_cert is None and host not in _LOCAL:
+        if tls_cert is None and host not in LOCAL:
             log.write("warning", said="keys and answers travel in clear: give --tls-cert, or a proxy that ends TLS")
         for warning in config.list_warnings():
             log.write("warning", said=warning)
@@ -59,22 +57,10 @@ def serve(
 
 def choose_protocol(log: Log) -> Any:
     """Return the protocol that hangs up on slow clients; uvicorn's own where httptools is not to be had."""
-    try:
-        from shoal.gateway.write_timeout import WriteTimeout
-    except ImportError:
+    protocol = find_protocol()
+    if protocol is None:
         log.write("warning", said="slow clients are waited for: install httptools, or let a proxy end them")
-        return "auto"
-    return WriteTimeout
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that a port that is taken is told before anything starts."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise Unavailable("cannot listen there", where=f"{host}:{port}", got=why) from None
+    return protocol or "auto"
 
 
 def _create_server(
@@ -86,11 +72,7 @@ def _create_server(
         from shoal.gateway.app import create_app
     except ImportError as error:
         raise MissingExtra.of(error.name or "fastapi", "gateway", "the service") from None
-    if (tls_cert is None) != (tls_key is None):
-        raise PolicyError("TLS needs a certificate and its key", where="--tls-cert, --tls-key")
-    for path in (tls_cert, tls_key):
-        if path is not None and not path.is_file():
-            raise PolicyError("no such file", where="--tls-cert, --tls-key", got=str(path))
+    require_certificate(tls_cert, tls_key)
     library = logging.getLogger("uvicorn")
     library.handlers, library.propagate = [LogHandler(log)], False
     library.setLevel(logging.WARNING)

@@ -165,8 +165,12 @@ def _solve(prepared: Prepared, progress: Progress, bound: LowerBound | None) -> 
     try:
         return solve(prepared.words, progress).bounded(bound, progress)
     except Infeasible as error:
-        known = find_limits(prepared.words)
-        raise explain(error, prepared.policy, lambda other: _try(prepared.words, other), known) from None
+        raise explain_on(prepared.words, error) from None
+
+
+def explain_on(words: TableDictionary, error: Infeasible) -> Infeasible:
+    """Return why a policy cannot be met on a table, with what would work there."""
+    return explain(error, words.policy, lambda other: _try(words, other), find_limits(words))
 
 
 def _try(words: TableDictionary, policy: Policy) -> float:

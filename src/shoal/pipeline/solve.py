@@ -74,7 +74,9 @@ class Solution:
         if not isinstance(self.recoding, Local):
             return self
         problem = self.encoded.problem(self.policy, progress)
-        found = (how or LowerBound.beside(self.policy.algorithm, problem)).of(problem)
+        # who stopped the search does not want to wait for what it would have been compared with
+        search = self.policy.algorithm.trial() if self.recoding.stopped else self.policy.algorithm
+        found = (how or LowerBound.beside(search, problem)).of(problem)
         forced, records = self.encoded.forced_suppression, self.encoded.frequencies.records
         total = (found.total * (records - forced) + forced) / records
         loss = CertaintyPenalty().measure(self.outcome()).total

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from typing import Any
 
-from shoal.gateway.header_timeout import HeaderTimeout
+from shoal.serving.header_timeout import HeaderTimeout
 
 SECONDS = 10.0
 """How long a client has to read some more of an answer."""
