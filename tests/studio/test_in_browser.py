@@ -112,7 +112,7 @@ class Person:
         found.clear()
         found.send_keys(text)
 
-    def until(self, condition: Callable[[], Any], seconds: float = 90) -> Any:
+    def until(self, condition: Callable[[], Any], seconds: float = 300) -> Any:
         """Wait until something is true of the page."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -36,7 +36,7 @@ class Busy(ChildHere):
 
 
 def wait(job: Job) -> Job:
-    for _ in range(500):
+    for _ in range(12_000):
         if not job.is_open:
             return job
         time.sleep(0.01)
