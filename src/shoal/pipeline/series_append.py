@@ -18,9 +18,9 @@ from shoal.pipeline.series_records import (
     NextRelease,
     SeriesRecoding,
     encode_some,
-    number_classes,
     order_records,
     publish_some,
+    rank_shown,
     view_rows,
 )
 from shoal.pipeline.solve import Solution, solve_encoded
@@ -49,7 +49,7 @@ def append_classes(prepared: Prepared, persons: pl.Series, before: SeriesState, 
     published = Published(
         table=CountedTable(frame),
         owner=view_rows(persons, owned, prepared),
-        classes=number_classes(frame, prepared.policy),
+        classes=rank_shown(frame, prepared.policy),
     )
     release = frame.with_columns(persons.gather(owned).alias(PERSON))
     state = replace(before, releases=(*before.releases, release))

@@ -25,9 +25,9 @@ from shoal.pipeline.series_records import (
     NextRelease,
     SeriesRecoding,
     encode_some,
-    number_classes,
     order_records,
     publish_some,
+    rank_shown,
     require_few,
     view_rows,
 )
@@ -72,7 +72,7 @@ def divide_anew(prepared: Prepared, persons: pl.Series, before: SeriesState, pro
         published,
         table=CountedTable(frame),
         owner=view_rows(persons, owned, prepared),
-        classes=number_classes(frame, policy),
+        classes=rank_shown(frame, policy),
     )
     state = signed.keep(before, persons, owned, frame)
     counts = {

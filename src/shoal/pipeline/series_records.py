@@ -72,7 +72,7 @@ def order_records(frame: pl.DataFrame, rows: pl.Series) -> tuple[pl.DataFrame, p
     return frame[order], rows.gather(order)
 
 
-def number_classes(frame: pl.DataFrame, policy: Policy) -> pl.Series:
+def rank_shown(frame: pl.DataFrame, policy: Policy) -> pl.Series:
     """Return the class of each record that is in the order of what it shows, from 1."""
     shown = pl.DataFrame([frame[name].alias(str(index)) for index, name in enumerate(policy.quasi_identifiers)])
     return shown.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64).alias("class"))["class"]
