@@ -38,6 +38,7 @@ NAMES = (
     "statistics_attack",
     "microaggregation",
     "perturbation",
+    "time",
     "spark",
     "gateway",
     "gateway_attacks",

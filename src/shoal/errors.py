@@ -14,6 +14,7 @@
     ├── OverBudget         a table would take more memory than is allowed; nothing was left
     ├── Refused            the gateway does not answer a request; the text shows no data
     ├── Unavailable        an owner's database cannot be read
+    ├── SeriesError        an earlier release cannot be followed: its state is gone, changed, or of another policy
     ├── LedgerError        a ledger cannot be written, or somebody changed it
     └── MissingExtra       an optional library is not installed
 
@@ -196,6 +197,12 @@ class Unavailable(ShoalError):
     """An owner's database cannot be read; the text shows no data and no address."""
 
     title = "The data cannot be read"
+
+
+class SeriesError(ShoalError):
+    """An earlier release cannot be followed by another."""
+
+    title = "The series cannot go on; nothing was written"
 
 
 class LedgerError(ShoalError):

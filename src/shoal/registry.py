@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 
 FAMILIES = ("algorithms", "models", "hierarchies", "utility", "risk", "perturbations")
 _NO_ENTRIES = frozenset(
-    ("base", "statistics", "bounds", "lattice", "cuts", "clustering", "feasibility", "suppression", "mechanisms")
+    (
+        "base",
+        "statistics",
+        "bounds",
+        "lattice",
+        "cuts",
+        "clustering",
+        "invariance",
+        "feasibility",
+        "suppression",
+        "mechanisms",
+    )
 )
 """Public modules and folders inside those of the families that hold no entry."""
 

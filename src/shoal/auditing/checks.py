@@ -251,6 +251,11 @@ WITHOUT_CLASSES = tuple(question for question in AFTER_COUNTING if question.name
 WHILE_RELEASING = (
     Question("claims", "Does the audit count what the search claims of its answer?"),
     Question("held", "Is what is handed over what was audited, record by record, and nothing beside it?"),
+    Question(
+        "series",
+        "Beside all earlier releases, does each person stay among as many?",
+        concerns=lambda policy: policy.series is not None,
+    ),
     Question("written", "Do the files, read back, hold what was audited, and nothing beside it?"),
 )
 """Checks that only whoever makes a release can make (:mod:`shoal.pipeline.verify`)."""

@@ -113,6 +113,8 @@ class Audit:
     """Some published records, for the report."""
     perturbations: tuple[PerturbationAudit, ...] = ()
     """What each perturbation promises of its columns, tested."""
+    series: Mapping[str, Any] = field(default_factory=dict)
+    """Of a series: the number of the release, and what became of the persons."""
     claimed_bound: float | None = None
     """The certainty penalty that no local recoding can go below, as the search claims it; no audit counts that."""
 
@@ -216,6 +218,10 @@ class Audit:
         perturbed = claim_bounds(self.perturbations, bounds) if bounds else self.perturbations
         return replace(self, claimed_bound=bound, perturbations=perturbed)
 
+    def told_series(self, recoding: Mapping[str, Any]) -> Audit:
+        """Return the audit with what is told of how the release follows earlier ones."""
+        return replace(self, series=recoding["series"])
+
     @property
     def attained(self) -> dict[str, Any]:
         """Model name → attained value; models of one name are told apart."""
@@ -284,6 +290,7 @@ class Audit:
             "context": tell_context(self.policy),
             "residual_risk": compare_risk(self.policy, self.risk_before, self.risk),
             "variables": describe_variables(self.guarantees, self.policy),
+            **({"series": dict(self.series)} if self.series else {}),
             **({"perturbations": [one.to_dict() for one in self.perturbations]} if self.perturbations else {}),
             **({} if self.statistics is None else {"statistics": self.statistics}),
         } | (

@@ -143,8 +143,13 @@ def make_release(
     key: Annotated[
         Path | None,
         typer.Option(
-            help="The file of the key for pseudonyms and shifted dates; SHOAL_KEY in the environment by default."
+            help="The file of the key for pseudonyms, shifted dates and the state of a series; SHOAL_KEY in the "
+            "environment by default."
         ),
+    ] = None,
+    after: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the release before, where the policy has a series; --key opens its state."),
     ] = None,
     engine: Engine = "local",
     master: Master = None,
@@ -160,13 +165,14 @@ def make_release(
     """
     from shoal.algorithms.bounds.lower_bound import LowerBound
     from shoal.engines.memory.write import ENDINGS
+    from shoal.engines.series import read_series_key
     from shoal.pipeline.anonymize import anonymize as release_of
     from shoal.pipeline.release import require_persons
     from shoal.policy import Policy
 
     if format is not None and format not in ENDINGS:
         raise typer.BadParameter(f"one of {', '.join(ENDINGS)}; got {format!r}", param_hint="--format")
-    if is_for_spark(engine, master, subjects, bound, key, reading, memory):
+    if is_for_spark(engine, master, subjects, bound, key, after, reading, memory):
         from shoal.spark.job import release_of as release_with_spark
 
         with watch_progress(quiet or json) as progress:
@@ -181,8 +187,12 @@ def make_release(
         refuse_with_memory(sheet=reading.get("sheet"))
     if subjects is not None:
         require_persons(asked, subjects)
+    if asked.series is not None:
+        read_series_key(key)
     with watch_progress(quiet or json) as progress:
-        release = release_of(data, asked, memory=memory, progress=progress, bound=effort, key=key, **reading)
+        release = release_of(
+            data, asked, memory=memory, progress=progress, bound=effort, key=key, after=after, **reading
+        )
         files = release.write(out, format=format, statistics=statistics)
         if subjects is not None:
             release.write_subjects(subjects)

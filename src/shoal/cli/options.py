@@ -86,7 +86,7 @@ def is_for_spark(engine: str, master: str | None, *here: object) -> bool:
     if engine == "local" and master is not None:
         raise typer.BadParameter("is for --engine spark", param_hint="--master")
     if engine == "spark" and any(given not in (None, {}) for given in here):
-        told = "--subjects, --bound, --key, --delimiter, --quote, --encoding, --sheet and --memory do not go with it"
+        told = "--subjects, --bound, --key, --after, --memory and options of reading do not go with it"
         raise typer.BadParameter(told, param_hint="--engine spark")
     return engine == "spark"
 

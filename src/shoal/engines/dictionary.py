@@ -81,6 +81,26 @@ class TableDictionary:
         """Return the hierarchy of a quasi-identifier, built; one without a hierarchy can only be suppressed."""
         return _make_once(self._levels, name, lambda: self._build(name))
 
+    def restrict(self, rows: pl.Series) -> TableDictionary:
+        """Return some of the records, given by their numbers, looked up in what the columns of the whole table hold.
+
+        Examples
+        --------
+        >>> policy = Policy(quasi_identifiers=["age"], models=[{"name": "k-anonymity", "k": 2}])
+        >>> words = TableDictionary(CountedTable(pl.DataFrame({"age": [30, 40]})), policy).restrict(pl.Series([1]))
+        >>> words.values("age").to_list(), words.domain("age").texts
+        ([40], ('30', '40'))
+        """
+        counts = self.table.counts
+        table = CountedTable(self.table.frame[rows], None if counts is None else counts.gather(rows), self.table.apart)
+        fewer = TableDictionary(table, self.policy)
+        for name in self.policy.quasi_identifiers:
+            fewer._levels[name], fewer._domains[name] = self.levels(name), self.domain(name)
+            fewer._steps[name] = self.steps(name)
+        looked_at = (*self.policy.quasi_identifiers, *self.policy.sensitive, self.policy.subject)
+        fewer._occurring.update({name: self.occurring(name) for name in looked_at if name is not None})
+        return fewer
+
     def _build(self, name: str) -> Levels:
         spec = self.policy.quasi_identifiers[name]
         shown = spec.missing in ("own-value", "wildcard") and self.values(name).null_count()

@@ -83,6 +83,9 @@ def _whole_tables(policy: Policy) -> Iterator[Fault]:
     if policy.subject is not None:
         what = "persons are not counted in blocks: the records of one may lie in several"
         yield Fault(what, "subject", hint=_FIT)
+    if policy.series is not None:
+        what = "persons are followed through releases one by one, and no block knows those of the others"
+        yield Fault(what, "series", policy.series.way, "let the table be read into memory (without --memory)")
     if policy.output != Generalized():
         what = "this form of release is made of all classes together, and no block knows those of the others"
         yield Fault(what, "output", policy.output.form, _FIT)

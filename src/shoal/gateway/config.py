@@ -85,6 +85,9 @@ class TableConfig(Frozen):
             raise PolicyError(
                 "a part of the columns has no weights of its own", where="recoding", got="each", hint="say one"
             )
+        if self.policy.series is not None:
+            what = "a gateway follows its versions in its own way (renew), not as a series of releases"
+            raise PolicyError(what, where="policy.series", hint="leave it out, or publish such a table as releases")
         if self.policy.perturb:
             what = "a gateway answers from generalized tables, whose records it can show again; not from perturbed ones"
             got, hint = self.policy.perturb[0].key(), "publish such a table as a release"

@@ -17,6 +17,7 @@ from shoal.engines.dictionary import TableDictionary
 from shoal.engines.formulas import prefix_name
 from shoal.engines.keys import Key
 from shoal.engines.limits import find_uncuttable
+from shoal.engines.series import SeriesState
 from shoal.errors import Infeasible, Misfit, OverBudget
 from shoal.pipeline.anatomy import publish_in_two
 from shoal.pipeline.blocks import release_in_blocks
@@ -28,8 +29,9 @@ from shoal.pipeline.prepare import Prepared, prepare
 from shoal.pipeline.publish import Published, publish, publish_perturbed
 from shoal.pipeline.relaxations import explain
 from shoal.pipeline.release import Release, verify_release
+from shoal.pipeline.series import open_series, publish_next
 from shoal.pipeline.solve import Solution, find_limits, solve
-from shoal.pipeline.verify import Claims
+from shoal.pipeline.verify import Claims, Following
 from shoal.policy import Policy
 from shoal.policy.outputs import Generalized
 
@@ -42,6 +44,7 @@ def anonymize(
     progress: Progress | None = None,
     bound: LowerBound | None = None,
     key: Key | None = None,
+    after: str | Path | Release | None = None,
     **options: Any,
 ) -> Release:
     """Turn a table about people into one that can be published.
@@ -68,6 +71,9 @@ def anonymize(
     key
         Where the policy asks for pseudonyms, or for dates that are shifted: the key, as bytes or as the path of its
         file; by default it is taken from the environment (``SHOAL_KEY``). It is written nowhere.
+    after
+        Where the policy has a ``series``: the release before, or the folder that it was written to. What the owner
+        keeps between releases lies there, sealed with the key.
     options
         How to read a file, over what the policy's ``read`` block says: ``header``, ``delimiter``, ``decimal``,
         ``missing``, ``dates``, … (:class:`shoal.policy.ReadOptions`); for a Spark table, or with ``memory``, ``fits``
@@ -90,6 +96,7 @@ def anonymize(
     <Release k-anonymity=2; 0.0% of records suppressed; loss 0.2917>
     """
     policy = Policy.of(policy)
+    before = open_series(policy, after, key)
     engine = open_engine(table, policy, memory=memory, **options)
     with engine.watch(choose_progress() if progress is None else progress) as told:
         engine = engine.telling(told)
@@ -97,7 +104,13 @@ def anonymize(
         if prepared is None:
             assert can_cut(engine)
             return release_in_blocks(engine, policy, told)
-        return release_counted(prepared, told, bound)
+        return release_counted(prepared, told, bound) if before is None else release_next(prepared, before, told)
+
+
+def release_next(prepared: Prepared, before: SeriesState, progress: Progress = silent) -> Release:
+    """Publish and verify the next release of a series."""
+    made = publish_next(prepared, before, progress)
+    return release_verified(prepared, made.published, made.claims, progress, Following(before, made.state))
 
 
 def _prepare_whole(engine: TableEngine, policy: Policy, key: Key | None) -> Prepared | None:
@@ -139,7 +152,13 @@ def _solve_and_publish(prepared: Prepared, progress: Progress, bound: LowerBound
     return add_form(classes, prepared.words), claims
 
 
-def release_verified(prepared: Prepared, published: Published, claims: Claims, progress: Progress) -> Release:
+def release_verified(
+    prepared: Prepared,
+    published: Published,
+    claims: Claims,
+    progress: Progress,
+    following: Following | None = None,
+) -> Release:
     """Let the engine hold what is published, verify it, and return the release; nothing leaves otherwise."""
     published = publish_harmless(published, prepared.policy)
     mapping = RowMapping(
@@ -151,7 +170,7 @@ def release_verified(prepared: Prepared, published: Published, claims: Claims, p
     )
     held = prepared.engine.publish(mapping)
     progress("auditing", 0, 0)
-    return verify_release(prepared, published, claims, held)
+    return verify_release(prepared, published, claims, held, following)
 
 
 def _list_typed(prepared: Prepared) -> Iterator[str]:

@@ -29,6 +29,7 @@ from shoal.pipeline.population import population_faults, unread_population_fault
 from shoal.pipeline.pseudonyms import pseudonym_misfits
 from shoal.pipeline.repeats import find_repeating_identifiers, repeats_faults
 from shoal.pipeline.requested_k import requested_k_faults
+from shoal.pipeline.series_fit import series_misfits
 from shoal.policy import Policy, QuasiIdentifier, Sensitive
 from shoal.policy.disclosure_weights import weigh
 from shoal.policy.policy import OPEN_SUBJECT
@@ -109,6 +110,7 @@ def word_faults(words: TableDictionary) -> Iterator[Fault]:
     yield from output_faults(words)
     yield from perturbation_faults(words)
     yield from pseudonym_misfits(words)
+    yield from series_misfits(words)
     yield from count_faults(words)
     unread = list(unread_population_faults(policy))
     if unread:

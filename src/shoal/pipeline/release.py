@@ -19,11 +19,12 @@ from shoal.engines.counted import CountedTable
 from shoal.engines.formulas import read_published
 from shoal.engines.memory.source import MemoryTable, hold_companions
 from shoal.engines.memory.write import to_bytes, write_bytes
+from shoal.engines.series import SeriesState
 from shoal.errors import WriteError
 from shoal.pipeline.manifest import describe_release
 from shoal.pipeline.prepare import Prepared
 from shoal.pipeline.publish import Published
-from shoal.pipeline.verify import Claims, HeldTables, verify_published
+from shoal.pipeline.verify import Claims, Following, HeldTables, verify_published
 from shoal.pipeline.write import write_release
 from shoal.policy import Policy
 from shoal.recodings.base import RecodingSummary
@@ -62,6 +63,8 @@ class Release:
     """The original table."""
     claimed_loss: float = field(default=float("nan"), repr=False)
     """The loss that the search claims."""
+    series: SeriesState | None = field(default=None, repr=False)
+    """Of a series: what only the owner keeps, so that the next release can be made ``after`` this one."""
     files: dict[str, Path] = field(default_factory=dict, repr=False)
     """Where its files are, if it was written when it was made (:func:`shoal.anonymize_file`)."""
 
@@ -155,14 +158,23 @@ class Release:
             raise WriteError("cannot write", where=str(path), got=error.strerror or str(error)) from None
 
 
-def verify_release(prepared: Prepared, published: Published, claims: Claims, held: TableEngine) -> Release:
+def verify_release(
+    prepared: Prepared,
+    published: Published,
+    claims: Claims,
+    held: TableEngine,
+    following: Following | None = None,
+) -> Release:
     """Verify what an engine holds of what is published, and return the release; nothing leaves otherwise."""
     companions = hold_companions(prepared.engine, published.companions)
+    tables = HeldTables(release=held, companions=companions)
+    manifest = describe_release(prepared.words, claims.recoding, prepared.engine)
     return Release(
         policy=prepared.policy,
-        audit=verify_published(prepared, published, claims, HeldTables(release=held, companions=companions)),
+        audit=verify_published(prepared, published, claims, tables, following),
         recoding=claims.recoding,
-        manifest=describe_release(prepared.words, claims.recoding, prepared.engine),
+        manifest=manifest,
+        series=None if following is None else following.state.bind(prepared.policy.hash, manifest["data_fingerprint"]),
         published=held,
         companions=companions,
         details=published,

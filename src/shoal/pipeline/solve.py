@@ -134,7 +134,7 @@ def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent)
     encoded = _suppress_unattainable(encoded, policy.algorithm.to_classwise(encoded.problem(policy, progress)))
     problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
-        return _finish(policy.algorithm.search(problem), encoded, policy)
+        return finish_solution(policy.algorithm.search(problem), encoded, policy)
     except Infeasible as error:
         if not problem.attainable or not policy.algorithm.falls_back:
             raise
@@ -147,7 +147,7 @@ def solve_encoded(encoded: Encoded, policy: Policy, progress: Progress = silent)
 def _solve_levels(encoded: Encoded, policy: Policy, progress: Progress) -> Solution:
     problem = policy.algorithm.to_classwise(encoded.problem(policy, progress))
     try:
-        return _finish(policy.algorithm.search(problem), encoded, policy)
+        return finish_solution(policy.algorithm.search(problem), encoded, policy)
     except Infeasible:
         if encoded.starred:  # what breaks a model as a class of stars may comply where it is left out
             return _solve_levels(replace(encoded, starred=False), policy, progress)
@@ -192,7 +192,7 @@ def _fall_back(problem: Problem, encoded: Encoded, policy: Policy) -> Iterator[S
 def _complying(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution | None:
     """Return a decision that keeps every model as it is counted here, if the recoding is one."""
     try:
-        decision = _finish(recoding, encoded, policy)
+        decision = finish_solution(recoding, encoded, policy)
     except Infeasible:
         return None
     pairs = zip(policy.models, decision.attained.values(), strict=True)
@@ -219,11 +219,12 @@ def _not_found(error: Infeasible) -> Infeasible:
     return NotFound([replace(first, what=f"not found: {first.what}"), *rest], blocking=error.blocking)
 
 
-def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
+def finish_solution(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
+    """Make a recoding final, and raise where what it publishes is not what the policy asks for."""
     recoding = recoding.extend(encoded.frequencies)
     if encoded.part is not None:
         recoding = _of_a_part(recoding, encoded, policy)
-    publication = _published(recoding, encoded, policy)
+    publication = finish_classes(recoding, encoded, policy)
     if not publication.classes.count:
         raise Infeasible("every record would be suppressed")
     allowed, silent_records = encoded.may_suppress(policy), publication.shows_nothing(alone=encoded.part is None)
@@ -238,7 +239,8 @@ def _finish(recoding: Recoding, encoded: Encoded, policy: Policy) -> Solution:
     return decision
 
 
-def _published(recoding: Recoding, encoded: Encoded, policy: Policy) -> EquivalenceClasses:
+def finish_classes(recoding: Recoding, encoded: Encoded, policy: Policy) -> EquivalenceClasses:
+    """Return what a recoding publishes, whether or not the policy asks for something else."""
     return finish_recoding(
         recoding,
         encoded.frequencies,
@@ -256,7 +258,7 @@ def _of_a_part(recoding: Recoding, encoded: Encoded, policy: Policy) -> Recoding
     """
     if isinstance(recoding, Local):
         return replace(recoding, part=True)
-    if _published(recoding, encoded, policy).shows_nothing(alone=False) <= encoded.may_suppress(policy):
+    if finish_classes(recoding, encoded, policy).shows_nothing(alone=False) <= encoded.may_suppress(policy):
         return recoding
     cells = len(encoded.frequencies.cell_counts)
     members = np.where(np.arange(cells) < cells - encoded.forced_cells, 0, -1)

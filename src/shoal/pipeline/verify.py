@@ -26,6 +26,7 @@ from shoal.auditing import Audit, CompanionTable, OriginalTable, OwnerView, audi
 from shoal.auditing.checks import Check, make_check
 from shoal.auditing.hygiene import blocks_faults, bytes_faults
 from shoal.auditing.order import drop_perturbed, order_faults, size_windows
+from shoal.auditing.series import series_faults
 from shoal.auditing.treatments import coding_faults
 from shoal.auditing.truth import pair_faults
 from shoal.engines.base import TableEngine
@@ -36,6 +37,7 @@ from shoal.engines.keys import Key
 from shoal.engines.limits import NO_ORDER
 from shoal.engines.locations import Location
 from shoal.engines.memory.source import MemoryTable
+from shoal.engines.series import SeriesState
 from shoal.engines.treatments import treat
 from shoal.errors import Fault
 from shoal.pipeline.prepare import Prepared
@@ -66,7 +68,21 @@ class HeldTables:
     companions: Mapping[str, MemoryTable]
 
 
-def verify_published(prepared: Prepared, published: Published, claims: Claims, held: HeldTables) -> Audit:
+@dataclass(frozen=True)
+class Following:
+    """What the owner keeps of a series before and after a release."""
+
+    before: SeriesState
+    state: SeriesState
+
+
+def verify_published(
+    prepared: Prepared,
+    published: Published,
+    claims: Claims,
+    held: HeldTables,
+    following: Following | None = None,
+) -> Audit:
     """Audit what is published, and see that the engine holds just that.
 
     Raises
@@ -82,7 +98,15 @@ def verify_published(prepared: Prepared, published: Published, claims: Claims, h
     untreated = list(coding_faults(prepared.given.frame, prepared.words.table.frame, prepared.policy))
     audit = audit.having(make_check("treatments", untreated)) if untreated else audit
     audit = audit.having(_check_claims(audit, claims))
+    if following is not None:
+        audit = _audit_series(audit, prepared, published.table, following).told_series(claims.recoding.to_dict())
     return audit.having(make_check("held", holding_faults(published, held))).require()
+
+
+def _audit_series(audit: Audit, prepared: Prepared, table: CountedTable, following: Following) -> Audit:
+    """Return an audit with what the release is beside the earlier ones."""
+    state, before = following.state, following.before
+    return audit.having(make_check("series", series_faults(table, prepared.policy, state, before, prepared.original)))
 
 
 def audit_published(

@@ -11,6 +11,7 @@ from shoal.auditing.outputs import drop_added
 from shoal.encoding.types import silent
 from shoal.engines.locations import Location
 from shoal.engines.memory.write import ENDINGS, to_bytes, write_bytes
+from shoal.engines.series import STATE_NAME
 from shoal.errors import WriteError
 from shoal.pipeline.release_folder import fill_release_folder, write_sidecars
 from shoal.pipeline.verify import WrittenFiles, verify_written
@@ -28,6 +29,7 @@ def write_release(
     if kind not in ENDINGS or kind not in held.formats:
         what = "no such format" if kind not in ENDINGS else f"the {held.name} engine does not write it"
         raise WriteError(what, where="format", got=repr(kind), hint="one of: " + ", ".join(held.formats))
+    sealed = None if release.series is None else release.series.seal(release.prepared.key)
     audits: list[Audit] = []
 
     def fill(folder: Location) -> list[str]:
@@ -35,6 +37,9 @@ def write_release(
         audit = verify_written(release.prepared, release.details, release.audit, held, files)
         audits.append(replace(audit, statistics=_compare(release)) if statistics else audit)
         names = [path.name for path in (files.release, *files.companions.values())]
+        if sealed is not None:
+            write_bytes(folder / STATE_NAME, sealed)
+            names.append(STATE_NAME)
         return [*names, *write_sidecars(folder, audits[0], release.manifest)]
 
     with held.watch(silent):

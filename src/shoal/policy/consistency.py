@@ -127,6 +127,13 @@ def _check_output(policy: Policy) -> None:
         raise PolicyError(faults)
 
 
+def _check_series(policy: Policy) -> None:
+    """What is released again and again can be kept safe."""
+    faults = [] if policy.series is None else list(policy.series.faults(policy))
+    if faults:
+        raise PolicyError(faults)
+
+
 def _check_sample(policy: Policy) -> None:
     """Where a sample is drawn, the release depends on a record through it alone."""
     for number, model in enumerate(policy.models):
@@ -259,6 +266,7 @@ _CHECKS: tuple[Callable[[Policy], None], ...] = (
     _check_population,
     _check_scenarios,
     _check_output,
+    _check_series,
     _check_sample,
     _check_requested_k,
     _check_loss,

@@ -30,6 +30,7 @@ from shoal.policy.means import MEANS, write_out_means
 from shoal.policy.outputs import Generalized, Output
 from shoal.policy.presets import PRESETS, find_preset, replace_presets
 from shoal.policy.roles import Identifier, QuasiIdentifier, Sensitive, resolve_paths
+from shoal.policy.series import Series
 from shoal.policy.treatments import Coding, Treatment
 from shoal.recodings.base import Form
 from shoal.registry import Frozen, OneOf, find
@@ -59,15 +60,13 @@ class Policy(Frozen):
     identifiers: dict[str, Identifier] = Field(default={})
     """Columns that name a person; never published, but as keyed pseudonyms where that is asked."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(default={})
-    """Columns that an attacker may know; generalized until the models hold. None are needed where columns are perturbed
-    instead."""
+    """Columns that an attacker may know; generalized until the models hold. A policy that perturbs needs none."""
     sensitive: dict[str, Sensitive] = Field(default_factory=dict)
     """Columns that nobody should learn about a person; published as they are."""
     others: Literal["keep", "drop"] | None = None
     """What happens to columns that no role names; without it such a column is an error."""
     treatments: dict[str, Treatment] = Field(default_factory=dict)
-    """What is done to every value of columns that no role names and that are kept (``others: keep``), as ``treatment``
-    does for columns with a role."""
+    """What is done to every value of kept columns without a role, as ``treatment`` does for columns with one."""
     declared_subject: str | None = Field(default=None, alias="subject")
     """The column that says which person a record is about: every count is then a count of persons. ``none`` says that
     each record is about another person; where an identifier repeats, one of the two must be written."""
@@ -102,6 +101,8 @@ class Policy(Frozen):
     entry ``class-means`` of ``perturb`` (:func:`shoal.policy.means.write_out_means`)."""
     output: Output = Generalized()
     """What the release is made of: ``generalized``, ``statistics`` or ``anatomy`` (:mod:`shoal.policy.outputs`)."""
+    series: Series | None = None
+    """What keeps releases of a table over time safe beside each other (:mod:`shoal.policy.series`)."""
     hygiene: Hygiene = Hygiene()
     """What becomes of texts that a spreadsheet would take for formulas (:class:`shoal.policy.hygiene.Hygiene`)."""
     threshold: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] | None = None
@@ -297,8 +298,7 @@ class Policy(Frozen):
     def _signed(self) -> dict[str, Any]:
         """All that the policy says; of the population's file its name, not the folder that it is in here.
 
-        A context, hygiene, perturbations, how the file is read, and what a service may answer are told as they were
-        stated, and not at all where nothing is: such policies keep their hash.
+        What few policies state (a context, a series, …) is told as stated, or not at all: others keep their hash.
         """
         named: dict[str, Any] = {} if self.population is None else {"population": Path(self.population).name}
         if self.context is not None:
@@ -307,9 +307,9 @@ class Policy(Frozen):
             named["read"] = self.reading.to_dict()
         if self.hygiene != Hygiene():
             named["hygiene"] = self.hygiene.model_dump(mode="json")
-        service: dict[str, Frozen | None] = {"raw": self.raw, "renew": self.renew, "answers": self.answers}
-        named |= {key: said.model_dump(mode="json") for key, said in service.items() if said is not None}
-        own_way = {"context", "reading", "hygiene", *service, *([] if self.perturb else ["perturb"])}
+        stated: dict[str, Frozen | None] = {name: getattr(self, name) for name in ("series", "raw", "renew", "answers")}
+        named |= {key: said.model_dump(mode="json") for key, said in stated.items() if said is not None}
+        own_way = {"context", "reading", "hygiene", *stated, *([] if self.perturb else ["perturb"])}
         return self.model_dump(mode="json", exclude=own_way, by_alias=True) | named
 
     @property

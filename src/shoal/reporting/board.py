@@ -41,7 +41,17 @@ def describe_header(audit: Audit) -> list[tuple[str, str]]:
     records = f"{format_count(audit.published)} published"
     if audit.is_compared:
         records = f"{format_count(audit.records)} in the original, {records}"
-    return [*stated, ("Records", records), ("Columns", _count_columns(audit))]
+    return [*stated, ("Records", records), ("Columns", _count_columns(audit)), *_describe_series(audit)]
+
+
+def _describe_series(audit: Audit) -> list[tuple[str, str]]:
+    """Say which release of a series it is, and what became of the persons."""
+    if not audit.series:
+        return []
+    told = {name.replace("_", " "): count for name, count in audit.series.items() if isinstance(count, int)}
+    number = told.pop("number")
+    counts = ", ".join(f"{format_count(count)} {name}" for name, count in told.items())
+    return [("Series", f"release {number}, {audit.series['way']}: {counts}")]
 
 
 def _count_columns(audit: Audit) -> str:
