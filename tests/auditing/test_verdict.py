@@ -133,6 +133,7 @@ def test_the_risk_before_counts_combinations_that_no_number_can_tell_apart(subje
         identifiers=[] if subject else ["person"],
         subject=subject or "none",
         models=[{"name": "k-anonymity", "k": 2}],
+        algorithm="mondrian",
         max_suppressed=1.0,
     )
     counted = Counter(row for row, _ in set(zip(rows, people, strict=True))) if subject else Counter(rows)

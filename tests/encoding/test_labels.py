@@ -209,6 +209,7 @@ BRACKETS_OF_OTHER_THINGS = {
     "hierarchies/grid.py": 1,  # coordinates of a place
     "hierarchies/rare.py": 1,  # its own label is numbered within its brackets
     "importers/utd_config.py": 1,  # how an XML file begins
+    "studio/forms.py": 1,  # lists in YAML, typed into fields
 }
 _BRACKETS = set("[](){}")
 _CUTTERS = {"strip", "lstrip", "rstrip", "split", "rsplit", "partition", "rpartition", "startswith", "endswith"}

@@ -17,6 +17,8 @@ from shoal.engines.files.count import count
 from shoal.engines.files.scan import open_scan
 from shoal.errors import OverBudget, TableError
 
+pytestmark = pytest.mark.slow
+
 BUDGET = 80 * 10**6
 POLICY = {
     "quasi_identifiers": {name: {} for name in ("age", "sex", "job")},
@@ -28,8 +30,6 @@ POLICY = {
 CHILD = """
 import json, pathlib, sys
 import shoal
-
-pytestmark = pytest.mark.slow
 
 def highest():  # ru_maxrss would start at what the parent once used
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()

@@ -47,8 +47,10 @@ def test_one_missing_value_is_a_class_of_one() -> None:
     table = JOBS.head(7)
     shown = classes(shoal.anonymize(table, policy(algorithm="mondrian")))
     assert shown == {("clerk",): 3, ("{smith, (missing)}",): 4}
-    # only one of three smiths must stand beside it
-    assert classes(shoal.anonymize(table, policy())) == {("clerk",): 3, ("smith",): 2, ("{smith, (missing)}",): 2}
+    # only one of three smiths, or of three clerks, must stand beside it
+    shown = classes(shoal.anonymize(table, policy()))
+    smith = {("clerk",): 3, ("smith",): 2, ("{smith, (missing)}",): 2}
+    assert shown in (smith, {("clerk",): 2, ("smith",): 3, ("{clerk, (missing)}",): 2})
     assert shoal.audit(table, policy()).models[0].attained == 1
 
 

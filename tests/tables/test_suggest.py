@@ -59,8 +59,9 @@ def test_embedded_tables_are_anonymized_by_their_drafts(name: str) -> None:
     table = shoal.datasets.load(name)[0]
     policy = fits(table)
     assert policy.models[0].asked == min(5, table.height)
+    quick = policy.replace(algorithm=policy.algorithm.trial())  # whether it fits, not how little it loses
     try:
-        assert shoal.anonymize(table, policy).attained
+        assert shoal.anonymize(table, quick).attained
     except shoal.Infeasible:
         assert table.height < 20  # in a tiny table all records may have to look the same
 

@@ -13,6 +13,7 @@ from shoal.auditing.census import count_distinct
 from shoal.auditing.checks import Compared
 from shoal.auditing.value_counts import RecordClasses, count_sensitive_values
 from shoal.engines.columns import of_kind, to_plain
+from shoal.engines.counted import CountedTable
 from shoal.errors import Fault, TableError
 from shoal.guarantees import JointGuarantee, PerturbedView, PromiseTest, declare_guarantee
 from shoal.guarantees.base import number_classes
@@ -125,7 +126,8 @@ def _recount_models(compared: Compared, guarantee: JointGuarantee, view: Perturb
     classes = number_classes(view.published)
     together = dict.fromkeys(columns for model in models for columns in _looked_at(model))
     members = RecordClasses(pl.Series(classes))
-    counted = count_sensitive_values(compared.published, None, policy, members, together)
+    each = CountedTable(compared.published.expand())  # as the classes are: each record as often as it occurs
+    counted = count_sensitive_values(each, None, policy, members, together)
     values = {
         names[0]: count_distinct(held, policy.sensitive[names[0]]) for names, held in counted.items() if len(names) == 1
     }

@@ -102,7 +102,7 @@ class LabelReader:
     --------
     >>> ages = LabelReader("integer")
     >>> ages.of("[20, 29]").low, ages.of("[20, 29]").high, ages.of("*").is_bounded
-    (20.0, 29.0, False)
+    (20, 29, False)
     """
 
     kind: Kind

@@ -10,6 +10,9 @@ import numpy as np
 from shoal.algorithms.clustering.units import FEW, Units
 from shoal.encoding.types import Bools, Floats, Ints
 
+_TIE = 1e-9
+"""What tells apart what loses the same."""
+
 
 def find_best_partition(units: Units) -> Iterator[Ints]:
     """Yield the class of each unit, -1 for suppressed ones, where there are few enough to look at every partition.
@@ -32,10 +35,15 @@ def find_best_partition(units: Units) -> Iterator[Ints]:
 
 def _price_subsets(units: Units) -> tuple[Bools, Floats]:
     """Return for each subset, by its bits, whether it is a class that complies, and what that costs."""
+    from shoal.kernels.spare import fill_class_costs
+
     count = (1 << len(units)) - 1
     subset, unit = np.nonzero(np.arange(1, count + 1)[:, None] >> np.arange(len(units)) & 1)
     inside = units.only(unit)
     sizes, costs, mute = inside.price(subset, count)
+    labelled = np.empty(count)
+    fill_class_costs(inside.costs, inside.boxes, inside.records, subset, sizes, labelled)
+    costs += _TIE * labelled  # of equals what shows labels, not what must show values in their place
     holds = units.problem.holds(inside.classes(subset)) & ~mute  # who shows nothing is suppressed
     return np.append(False, holds), np.append(0.0, sizes * costs)
 
