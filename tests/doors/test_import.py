@@ -28,7 +28,12 @@ PROMISES = ("3-anonymity", "distinct-2-diversity for attribute 'illness'")
 
 
 def write_project(
-    path: Path, criteria: tuple[str, ...] = PROMISES, vocabulary: str = "2.0", hierarchy: str = AGES, data: bool = True
+    path: Path,
+    criteria: tuple[str, ...] = PROMISES,
+    vocabulary: str = "2.0",
+    hierarchy: str = AGES,
+    data: bool = True,
+    separator: str = ";",
 ) -> Path:
     """Write a project as ARX lays it out."""
     assigned = "".join(
@@ -46,7 +51,7 @@ def write_project(
     rows = "".join(f"n{i};{20 + i * 7 % 40};8{i % 4}00;{['flu', 'cold', 'ulcer'][i % 3]};A\n" for i in range(60))
     parts = {
         "metadata.xml": f"<metadata><version>3.9.1</version><vocabulary>{vocabulary}</vocabulary></metadata>",
-        "project.xml": "<project><name>Visits</name><separator>;</separator></project>",
+        "project.xml": f"<project><name>Visits</name><separator>{separator}</separator></project>",
         "input/definition.xml": f"<definition>{assigned}</definition>",
         "input/config.xml": config,
         "input/config.dat": "a Java object",
@@ -161,3 +166,20 @@ def test_a_table_that_is_not_there_and_a_folder_that_is(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
     run("import", project, "--out", tmp_path / "mine", check=0)
     assert "a policy already" in run("import", project, "--out", tmp_path / "mine", check=1).stderr
+
+
+def test_a_damaged_table_leaves_no_policy(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project.deid")
+    whole = bytearray(project.read_bytes())
+    place = whole.index(b"name;age;zip/code")
+    whole[place : place + 4] = b"nema"  # its sum no longer fits
+    project.write_bytes(whole)
+    done = run("import", project, "--out", tmp_path / "mine", "--data", check=1)
+    assert "cannot read the project" in done.stderr and "Traceback" not in done.stderr
+    assert not list((tmp_path / "mine").iterdir())
+
+
+def test_a_separator_that_is_none_is_told(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project.deid", separator="::")
+    done = run("import", project, "--out", tmp_path / "mine", check=1)
+    assert "cannot be read as rows" in done.stderr and "Traceback" not in done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -77,20 +79,30 @@ def read_project(path: str | Path) -> ArxProject:
     PolicyError
         It is no project, of a version that is not known here, or a part is missing or too large.
     """
-    path = Path(path)
-    try:
-        with ZipFile(path) as file:
-            return _read(file, str(path))
-    except (OSError, BadZipFile, NotImplementedError, RuntimeError) as error:  # the last two: odd packing, passwords
-        hint = "save it in ARX again (File, Save project)"
-        raise PolicyError("cannot read the project", where=str(path), got=str(error), hint=hint) from None
+    with _open(Path(path)) as file:
+        return _read(file, str(path))
 
 
 def copy_data(path: str | Path, out: Path) -> None:
-    """Write the copy of the table that a project holds, part by part."""
-    with ZipFile(path) as file, file.open(DATA) as source, out.open("wb") as target:
-        while block := source.read(1 << 20):
-            target.write(block)
+    """Write the copy of the table that a project holds, part by part; nothing is left of one that is damaged."""
+    try:
+        with _open(Path(path)) as file, file.open(DATA) as source, out.open("wb") as target:
+            while block := source.read(1 << 20):
+                target.write(block)
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[ZipFile]:
+    """Open a project; what is damaged, packed oddly or locked is told in words."""
+    try:
+        with ZipFile(path) as file:
+            yield file
+    except (OSError, EOFError, BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        hint = "save it in ARX again (File, Save project)"
+        raise PolicyError("cannot read the project", where=str(path), got=str(error), hint=hint) from None
 
 
 def _read(file: ZipFile, where: str) -> ArxProject:
@@ -155,7 +167,10 @@ def _role(text: str, where: str) -> Role:
 
 def _rows(file: ZipFile, name: str, delimiter: str, where: str) -> Rows:
     text = _content(file, name, where).decode("utf-8", errors="replace")
-    rows = tuple(tuple(row) for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
+    try:
+        rows = tuple(tuple(row) for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
+    except (csv.Error, TypeError) as error:  # a cell beyond all measure; a separator that is none
+        raise PolicyError("cannot be read as rows", where=f"{where}, {name}", got=str(error)) from None
     if len({len(row) for row in rows}) > 1:
         raise PolicyError("rows of a hierarchy differ in length", where=f"{where}, {name}", hint="mend it in ARX")
     return rows

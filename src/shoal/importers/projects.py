@@ -26,15 +26,15 @@ def write_imported(source: Path, out: Path, *, with_data: bool = False) -> list[
     if with_data and not (packed and read_project(source).has_data):
         raise WriteError("the project holds no table", where=str(source), hint="leave out --data")
     files = _arx_files(source) if packed else _utd_files(source)
+    out.mkdir(parents=True, exist_ok=True)
+    if with_data:  # first: it may turn out to be damaged
+        copy_data(source, out / "data.csv")
     for name, content in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     written = [out / name for name in files]
-    if not with_data:
-        return written
-    copy_data(source, out / "data.csv")
-    return [*written, out / "data.csv"]
+    return [*written, out / "data.csv"] if with_data else written
 
 
 def _arx_files(source: Path) -> dict[str, str]:

@@ -24,11 +24,12 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     """Show numbers as the middle of the class that their record is in, so that a model learns of groups of people only.
 
     ``fit`` anonymizes the training data under a policy and keeps the release, audited as every other, in ``release_``.
-    ``transform`` shows each record as the class of the training record that is nearest to it: one of the training data
-    as its own class.
+    ``transform`` shows each record as the class of the training record that is nearest to it.
 
-    Why it is safe: what a model learns from is a function of the release. That holds of training data alone. New
-    records are shown by classes that were made without them: nothing is promised of these, and they are not published.
+    Why it is safe: what a model learns from is a function of the release, and at least k training records are shown
+    alike: that is counted again, for a policy may put equal records into several classes, and ``transform`` knows them
+    by what they hold. That holds of training data alone. New records are shown by classes that were made without them:
+    nothing is promised of these, and they are not published.
 
     Parameters
     ----------
@@ -82,6 +83,11 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         self._scales = np.where((spread := np.ptp(values, axis=0)) > 0, spread, 1.0)
         self._shown = middles
         self._nearest = NearestNeighbors(n_neighbors=1).fit(kept / self._scales)
+        least = int(np.unique(self.transform(values), axis=0, return_counts=True)[1].min())
+        if least < self.release_.policy.k:
+            what, hint = "equal records lie in several classes", "algorithm: mondrian keeps them together"
+            got = f"{least} records that are shown alike, asked {self.release_.policy.k}"
+            raise ValueError(str(Misfit([Fault(what, "policy.algorithm", got, hint)])))
 
 
 def _plain_policy(names: list[str], k: int) -> Policy:
